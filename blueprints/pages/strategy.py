@@ -36,12 +36,12 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
             "name": name,
             "title": None,
             "disabled": False,
-            "parameters": rollout if name == "flexibleRollout" else {},
+            "parameters": rollout,
             "constraints": [],
             "segments": [],
             "variants": [],
         }
-        choices = form_choices(conn, reader, strategy, project_id)
+        choices = form_choices(conn, reader, strategy, project_id, is_new=True)
     place = {"project": project, "flag_name": feature_name, "environment": environment}
     return page("flag/strategy.html", strategy=strategy, is_new=True, **place, **choices)
 
@@ -54,28 +54,32 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
         found = strategies.get(conn, project_id, feature_name, environment, strategy_id) or abort(404, NO_STRATEGY)
         project = read_project(conn, project_id, reader)
         strategy = json.loads(found)
-        choices = form_choices(conn, reader, strategy, project_id)
+        choices = form_choices(conn, reader, strategy, project_id, is_new=False)
     place = {"project": project, "flag_name": feature_name, "environment": environment}
     return page("flag/strategy.html", strategy=strategy, is_new=False, **place, **choices)
 
 
-def form_choices(conn: Connection, reader: Reader, strategy: dict[str, Any], project_id: str) -> dict[str, Any]:
-    """Return what the form offers: strategy types, fields of parameters, context fields and segments.
+def form_choices(
+    conn: Connection, reader: Reader, strategy: dict[str, Any], project_id: str, *, is_new: bool
+) -> dict[str, Any]:
+    """Return what the form offers: strategy types with the fields of their parameters, context fields and segments.
 
-    Raise 404 if the strategy type does not exist.
+    The type of a strategy cannot change. The parameters of a new one are those of a gradual rollout. Raise 404 if the
+    strategy type does not exist.
     """
     types = json.loads(strategy_types.list_all(conn))["strategies"]
     known = json.loads(context_fields.list_all(conn))
     name, parameters = strategy["name"], strategy["parameters"]
     chosen = next((kind for kind in types if kind["name"] == name), None) or abort(404, "No such strategy type.")
     sticky = stickiness_choices(known)
-    fields = [parameter_field(one, parameters, sticky) for one in chosen["parameters"] if has_field(one)]
-    shown = {field["name"] for field in fields}
+    offered = [kind for kind in types if kind is chosen or (is_new and not kind["deprecated"])]
+    for kind in offered:
+        known_values = {} if is_new and kind["name"] != "flexibleRollout" else parameters
+        kind["fields"] = [parameter_field(one, known_values, sticky) for one in kind["parameters"] if has_field(one)]
+    shown = {field["name"] for field in chosen["fields"]}
     return {
-        "types": [kind for kind in types if not kind["deprecated"]],
-        "type": chosen,
-        "fields": fields,
-        "kept": {name: text for name, text in parameters.items() if name not in shown},
+        "types": offered,
+        "kept": {} if is_new else {name: text for name, text in parameters.items() if name not in shown},
         "known_segments": list_segments(conn, reader, strategy["segments"], project_id),
         **constraint_choices(known),
     }

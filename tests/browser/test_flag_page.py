@@ -136,6 +136,50 @@ def test_a_flag_is_created_and_rolled_out_to_a_quarter_of_all_users(
     assert [strategy["parameters"]["rollout"] for strategy in flag["strategies"]] == ["25"]
 
 
+CHOOSE = """
+const select = document.getElementById(arguments[0]);
+select.value = arguments[1];
+select.dispatchEvent(new Event('input', { bubbles: true }));
+"""
+SHOWN = """
+const fields = [...document.querySelectorAll('main form [name^="parameters."]')];
+return fields.filter((field) => field.checkVisibility()).map((field) => [field.name, field.value]);
+"""
+FILL_SHOWN = """
+const fields = [...document.querySelectorAll('main form [name]')];
+const field = fields.find((field) => field.name === arguments[0] && field.checkVisibility());
+field.value = arguments[1];
+"""
+
+
+@pytest.mark.slow
+def test_a_strategy_gets_the_type_that_the_form_shows(service: Service, api: Api, browser: Browser) -> None:
+    api("POST", FLAG, {"name": "typed"})
+    page = f"{service.origin}/projects/default/flags/typed"
+    browser.open(f"{page}/{STRATEGIES}/new")
+    browser.wait_for("return document.readyState", lambda state: state == "complete")
+    click(browser, "Add constraint")
+    browser.run(FILL_SHOWN, "values", "7")
+    browser.run(FILL_SHOWN, "title", "The office")
+    browser.run(FILL_SHOWN, "parameters.groupId", "mine")
+    browser.run(CHOOSE, "type", "remoteAddress")
+    assert browser.run(SHOWN) == [["parameters.IPs", ""]]
+    browser.run(FILL_SHOWN, "parameters.IPs", "10.0.0.1")
+    # Nothing that was typed is lost by another choice.
+    browser.run(CHOOSE, "type", "flexibleRollout")
+    assert ["parameters.groupId", "mine"] in browser.run(SHOWN)
+    browser.run(CHOOSE, "type", "default")
+    assert browser.run(SHOWN) == []
+    browser.run(CHOOSE, "type", "remoteAddress")
+    assert browser.run(SHOWN) == [["parameters.IPs", "10.0.0.1"]]
+    click(browser, "Add strategy")
+    browser.wait_for("return location.href", lambda address: address == page)
+    [strategy] = api("GET", f"{FLAG}/typed/{STRATEGIES}")
+    assert (strategy["name"], strategy["title"]) == ("remoteAddress", "The office")
+    assert strategy["parameters"] == {"IPs": "10.0.0.1"}
+    assert [constraint["values"] for constraint in strategy["constraints"]] == [["7"]]
+
+
 @pytest.mark.slow
 def test_a_strategy_that_is_saved_without_a_change_stays_as_it_is(service: Service, api: Api, browser: Browser) -> None:
     api("POST", FLAG, {"name": "full"})

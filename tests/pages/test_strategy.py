@@ -6,7 +6,7 @@ import pytest
 
 from sql.vocabulary.segments import insert as insert_segment
 from tests.support import fixtures, roles
-from tests.support.page import open_page
+from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 
 FLAG = "/projects/default/flags/checkout"
@@ -21,14 +21,14 @@ def test_the_form_adds_a_gradual_rollout(world: World, alice: Caller) -> None:
     assert page.requests == {("POST", API)}
     [form] = page.all(FORM)
     assert form.get("data-then") == FLAG
-    fields = page.fields(FORM)
+    fields = page.fields(f"{FORM}//div[@data-for='flexibleRollout']")
     assert fields["parameters.groupId"] == "checkout"
     [slider] = page.all(".//input[@type='range']")
     assert (slider.get("name"), slider.get("min"), slider.get("max")) == ("parameters.rollout", "0", "100")
     assert page.texts(f".//output[@for='{slider.get('id')}']") == ["100 %"]
     assert "parameters.stickiness" in fields
     parameters = {"rollout": "100", "stickiness": "default", "groupId": "checkout"}
-    body = {"name": fields["name"], "title": None, "parameters": parameters, "constraints": [], "disabled": False}
+    body = {"name": chosen_type(page), "title": None, "parameters": parameters, "constraints": [], "disabled": False}
     assert alice.post(API, json=body).status_code == 200
 
 
@@ -40,13 +40,41 @@ def test_the_stickiness_of_a_new_rollout_is_the_default_of_the_project(world: Wo
     assert [option.get("value") for option in chosen] == ["userId"]
 
 
-def test_the_form_of_a_new_strategy_offers_each_type(world: World, alice: Caller) -> None:
+def chosen_type(page: Page) -> str | None:
+    """Return the strategy type that the form sends."""
+    assert page.all(".//form[@data-send]//input[@name='name']") == []
+    [chosen] = page.all(".//form[@data-send]//select[@name='name']/option[@selected]")
+    return chosen.get("value")
+
+
+@pytest.mark.parametrize("query", ["", "?type=remoteAddress", "?type=default", "?type=custom", "?type=old"])
+def test_the_form_of_a_new_strategy_is_of_the_shown_type(world: World, alice: Caller, query: str) -> None:
     world.flag("checkout")
-    new = f"{FORMS}/new"
-    assert open_page(alice, new).fields(".//form[@data-send]")["name"] == "flexibleRollout"
-    page = open_page(alice, f"{new}?type=remoteAddress")
-    assert "parameters.IPs" in page.fields(".//form[@data-send]")
-    open_page(alice, f"{new}?type=nothing", 404)
+    new = {"parameters": [{"name": "rollout", "type": "number", "required": True}], "description": "Ours"}
+    for name in ("custom", "old"):
+        assert alice.post("/api/admin/strategies", json={"name": name} | new).status_code == 201
+    assert alice.post("/api/admin/strategies/old/deprecate").status_code == 200
+    name = query.partition("=")[2] or "flexibleRollout"
+    page = open_page(alice, f"{FORMS}/new{query}")
+    assert chosen_type(page) == name
+    offered = [option.get("value") for option in page.all(".//select[@name='name']/option")]
+    assert {"flexibleRollout", "remoteAddress", "default", "custom"} <= set(offered)
+    assert ("old" in offered) == (name == "old")
+    # Of the parameters, only those of the shown type are sent. Their ids are unique.
+    shown = [block.get("data-for") for block in page.all(".//form/div[@data-for]") if block.get("hidden") is None]
+    assert shown == [name]
+    for kind in offered:
+        for field in page.all(f".//div[@data-for='{kind}']//*[@name]"):
+            assert (field.get("disabled") is None) == (kind == name)
+    ids = [element.get("id") for element in page.all(".//form//*[@id]")]
+    assert len(ids) == len(set(ids))
+    if "custom" in offered:
+        assert page.fields(".//div[@data-for='custom']") == {"parameters.rollout": ""}
+
+
+def test_the_form_of_an_unknown_type_is_not_found(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    open_page(alice, f"{FORMS}/new?type=nothing", 404)
 
 
 def test_the_forms_need_the_permission_in_the_environment(world: World, victor: Caller, alice: Caller) -> None:
@@ -154,3 +182,11 @@ def test_a_segment_of_another_project_stays_with_the_strategy(world: World, alic
     assert "of apollo" in page.text
     boxes = {box.get("value"): box.get("checked") for box in page.all(boxes)}
     assert boxes == {str(segments["default"]): None, str(segments["apollo"]): ""}
+
+
+@pytest.mark.parametrize("path", [f"{FORMS}/new", "/admin/segments/new", "/admin/api-tokens"])
+def test_browsers_restore_no_choice_that_decides_what_is_shown(world: World, alice: Caller, path: str) -> None:
+    world.flag("checkout")
+    page = open_page(alice, path)
+    forms = [form for form in page.all(".//form") if form.findall(".//*[@data-for]")]
+    assert [form.get("autocomplete") for form in forms] == ["off"]
