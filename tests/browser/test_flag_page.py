@@ -136,6 +136,28 @@ def test_a_flag_is_created_and_rolled_out_to_a_quarter_of_all_users(
     assert [strategy["parameters"]["rollout"] for strategy in flag["strategies"]] == ["25"]
 
 
+@pytest.mark.slow
+def test_a_flag_can_have_a_name_with_quotes_and_parentheses(service: Service, api: Api, browser: Browser) -> None:
+    name = "it's-(new)!*"
+    browser.open(f"{service.origin}/projects/default")
+    click(browser, "Create flag")
+    browser.run(FILL, "flag-name", name)
+    browser.run("document.querySelector('#create-flag form').requestSubmit()")
+    browser.wait_for("return location.pathname", lambda path: path.endswith("/flags/it's-(new)!*"))
+    click(browser, "Add strategy in development")
+    browser.wait_for("return location.pathname", lambda path: path.endswith("/strategies/new"))
+    browser.wait_for("return document.readyState", lambda state: state == "complete")
+    click(browser, "Add strategy")
+    browser.wait_for(TEXT, lambda text: f"added a strategy to {name}" in text)
+    browser.run("document.querySelector('[role=switch]').click()")
+    browser.wait_for(TEXT, lambda text: f"switched {name} on in development" in text)
+    browser.open(f"{service.origin}/projects/default")
+    click(browser, name)
+    browser.wait_for("return location.pathname", lambda path: "/flags/it" in path)
+    assert browser.complaints() == []
+    api("DELETE", f"{FLAG}/{name}")
+
+
 CHOOSE = """
 const select = document.getElementById(arguments[0]);
 select.value = arguments[1];
