@@ -11,7 +11,7 @@ from tests import records
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.returned import SENDABLE
-from tests.support.returned.sendable import ADMIN, Json, Sendable, found
+from tests.support.returned.sendable import ADMIN, Json, Sendable, found, posted
 from tests.support.world import Caller, World, refused
 from validators.returned import Ignored, ReadOnly
 
@@ -87,6 +87,27 @@ def test_a_post_of_what_was_read_makes_another(world: World, alice: Caller, kind
         body = record | {name: f"{word}-{number}" for name, word in renamed.items()}
         response = alice.post(f"{ADMIN}/{kind.post.format(**place)}", json=body)
         assert response.status_code in (200, 201), response.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("invite-link/tokens", {"name": "Interns", "expiresAt": "2099-01-01T00:00:00.000Z"}),
+        ("user/tokens", {"description": "ci", "expiresAt": "2099-01-01T00:00:00.000Z"}),
+        ("service-account/{account}/token", {"description": "ci", "expiresAt": "2099-01-01T00:00:00.000Z"}),
+    ],
+)
+def test_a_token_makes_another_one_with_a_new_secret(alice: Caller, path: str, body: Json) -> None:
+    account = posted(alice, "service-account", {"username": "robot", "name": "Robot", "rootRole": 2})["id"]
+    path = path.format(account=account)
+    created = posted(alice, path, body)
+    lists = [value for value in alice.get(f"{ADMIN}/{path}").get_json().values() if isinstance(value, list)]
+    listed = next(record for record in lists[0] if body.items() <= record.items())
+    for number, record in enumerate((created, listed)):
+        name = {next(iter(body)): f"other {number}"}
+        other = posted(alice, path, record | name)
+        assert other["secret"] != created["secret"]
+        assert {key: other[key] for key in body} == body | name
 
 
 @pytest.mark.parametrize(("kind", "name", "refusal"), EACH_READ_ONLY)

@@ -7,10 +7,16 @@ from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import DateTime, Text
+from validators.returned import ResponseOnly
+
+PERSONAL_TOKEN = ResponseOnly(ignored=("id", "userId", "createdAt", "seenAt", "secret"))
 
 
 class CreatePersonalToken(Body):
     """Body of a new token: its description and its expiry."""
+
+    class Meta(Body.Meta):
+        include = PERSONAL_TOKEN.in_new()
 
     example: ClassVar[dict[str, Any]] = {"description": "continuous integration", "expiresAt": "2099-12-31T23:59:59Z"}
     beyond_json_schema: ClassVar[str] = "in the future|must not be later"

@@ -75,13 +75,17 @@ class CreateApiToken(Body):
         metadata={"description": "Type of the token. Case is ignored. backend is another word for client."},
     )
     tokenName = Text(min=1, max=255, metadata={"description": "Name of the token. It need not be unique."})
-    username = Text(min=1, max=255, metadata={"description": "The old name of tokenName. Send exactly one of the two."})
+    username = Text(
+        min=1,
+        max=255,
+        metadata={"description": "The old name of tokenName. Send one of the two, or both if they are equal."},
+    )
     environment = Text(metadata={"description": "Environment of the token. An admin token has `*`, which means all."})
     project = Text(metadata={"description": "Project of the token. `*` means all."})
     projects = ListOf(
         Text(),
         what="projects",
-        metadata={"description": "Projects of the token. `*` means all. Not together with project."},
+        metadata={"description": "Projects of the token. `*` means all. With project, only the same ones."},
     )
     expiresAt = DateTime(
         allow_none=True, load_default=None, metadata={"description": "Expiry of the token. null means never."}
@@ -91,12 +95,13 @@ class CreateApiToken(Body):
     @validates_schema
     def refuse_duplicate_properties(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse two properties with the same meaning, and require a name."""
-        if "tokenName" in data and "username" in data:
-            raise ValidationError("must be omitted with tokenName", "username")
+        if "tokenName" in data and data.get("username", data["tokenName"]) != data["tokenName"]:
+            raise ValidationError("must be omitted with tokenName, or equal to it", "username")
         if "tokenName" not in data and "username" not in data:
             raise ValidationError("is required", "tokenName")
-        if "project" in data and "projects" in data:
-            raise ValidationError("must be omitted with project", "projects")
+        # A token for several projects has them in project too, separated by commas.
+        if "project" in data and sorted(data.get("projects", ())) not in ([], sorted(data["project"].split(","))):
+            raise ValidationError("must be omitted with project, or equal to it", "projects")
         # Our choice: an empty list is refused, so that a mistake does not create a token for all projects.
         if data.get("projects") == []:
             raise ValidationError("must have at least one project; omit it for all projects", "projects")
@@ -117,8 +122,10 @@ class CreateApiToken(Body):
     @post_load
     def use_newer_names(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return each property under its newer name."""
-        name = data.pop("username", None) or data.pop("tokenName")
-        projects = [data.pop("project")] if "project" in data else data.pop("projects", ["*"])
+        username = data.pop("username", None)
+        name = data.pop("tokenName", username)
+        project = data.pop("project", "*")
+        projects = data.pop("projects", [project])
         return data | {"name": name, "projects": named_projects(projects)}
 
 

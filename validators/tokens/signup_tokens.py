@@ -7,6 +7,7 @@ from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import Boolean, DateTime, Text
+from validators.returned import ResponseOnly
 
 # Our choice: the command and the page propose this expiry. A request that creates a token must contain one.
 DEFAULT_LIFETIME = timedelta(days=7)
@@ -30,8 +31,15 @@ class SignupTokenUpdate(Body):
             raise ValidationError("must have expiresAt or enabled")
 
 
+# A new token is always enabled, with the role Viewer. The PUT of api.md takes none of these.
+SIGNUP_TOKEN = ResponseOnly(ignored=("secret", "url", "enabled", "createdAt", "createdBy", "users", "role"))
+
+
 class PublicSignupTokenCreate(Body):
     """Body of a new signup token. The expiry is stored as it is sent."""
+
+    class Meta(Body.Meta):
+        include = SIGNUP_TOKEN.in_new()
 
     example: ClassVar[dict[str, Any]] = {"name": "Summer interns", "expiresAt": "2026-12-31T23:59:59Z"}
 

@@ -81,7 +81,7 @@ def test_the_body_may_name_the_project(max: Caller, projects: dict[str, Any]) ->
         CLIENT | {"projects": ["apollo", "hermes"]},
         CLIENT | {"projects": ["*"]},
         CLIENT | {"projects": []},
-        CLIENT | {"project": "apollo", "projects": ["apollo"]},
+        CLIENT | {"project": "apollo", "projects": ["apollo", "hermes"]},
         CLIENT | {"type": "admin"},
         {"type": "admin", "tokenName": "root", "environment": "*", "projects": ["*"]},
         CLIENT | {"environment": "nowhere"},

@@ -240,7 +240,7 @@ ADMIN = {"type": "admin", "tokenName": "all"}
         (CLIENT | {"type": "proxy"}, "type: must be admin, client, backend or frontend"),
         (CLIENT | {"type": 1}, "type: must be a string"),
         (CLIENT | {"type": None}, "type: must not be null"),
-        (CLIENT | {"username": "sdk"}, "username: must be omitted with tokenName"),
+        (CLIENT | {"username": "other"}, "username: must be omitted with tokenName, or equal to it"),
         (CLIENT | {"tokenName": ""}, "tokenName: must not be empty"),
         (CLIENT | {"tokenName": "x" * 256}, "tokenName: must be at most 255 characters long"),
         (CLIENT | {"environment": "*"}, "environment: must be one environment; only admin tokens are for all"),
@@ -252,7 +252,10 @@ ADMIN = {"type": "admin", "tokenName": "all"}
         (CLIENT | {"projects": ["mars", "default", "moon"]}, "projects: unknown projects: mars, moon"),
         (CLIENT | {"projects": []}, "projects: must have at least one project; omit it for all projects"),
         (CLIENT | {"projects": [5]}, "projects.0: must be a string"),
-        (CLIENT | {"project": "default", "projects": ["default"]}, "projects: must be omitted with project"),
+        (
+            CLIENT | {"project": "default", "projects": ["*"]},
+            "projects: must be omitted with project, or equal to it",
+        ),
         (
             CLIENT | {"expiresAt": "2030-01-01"},
             "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z",

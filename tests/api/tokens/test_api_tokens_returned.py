@@ -16,16 +16,20 @@ def place(secret: str) -> str:
 
 @pytest.mark.parametrize("kind", ["client", "admin"])
 def test_a_listed_token_can_be_sent_back(world, alice, kind):
-    secret = world.api_key(kind, name="sdk", expires_at=EXPIRY).key
+    world.project("other")
+    projects = [] if kind == "admin" else ["default", "other"]
+    secret = world.api_key(kind, name="sdk", expires_at=EXPIRY, projects=projects).key
     since = world.last_event_id()
     [token] = alice.get(place("sdk")).json["tokens"]
     assert alice.put(place(secret), json=token).status_code == 200
     assert world.events(since) == []
-    # A new token has one name and one list of projects.
-    new = {name: value for name, value in token.items() if name not in ("username", "project")}
-    created = alice.post(PATH, json=new)
+    created = alice.post(PATH, json=token)
     assert created.status_code == 201
     assert created.json["secret"] not in (secret, token["secret"])
+    new = {"secret", "createdAt", "seenAt"}
+    assert {name: created.json[name] for name in token.keys() - new} == {
+        name: token[name] for name in token.keys() - new
+    }
 
 
 @pytest.mark.parametrize("name", ["tokenName", "username", "type", "environment", "project", "projects"])

@@ -79,8 +79,7 @@ def test_people_sign_up_with_a_token(alice, stranger):
             BODY | {"expiresAt": "2030-01-01"},
             "expiresAt: must be a date-time with an offset such as 2024-05-31T12:00:00Z",
         ),
-        (BODY | {"secret": "0" * 32}, "secret: unknown property"),
-        (BODY | {"enabled": True}, "enabled: unknown property"),
+        (BODY | {"other": True}, "other: unknown property"),
     ],
 )
 def test_an_invalid_body_is_refused(alice, conn, body, message):
