@@ -4,6 +4,7 @@ from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow
 
 from rules.access import require
+from rules.flags import first_five
 from rules.instance_limits import refuse_excess
 from serving.contract import operation
 from serving.responses import empty_response
@@ -95,6 +96,6 @@ def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
     project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
     if project_id == "default":
         abort(409, "The project default cannot be archived or deleted.")
-    if project_deletion.has_live_flags(conn, project_id):
-        abort(409, "The project has flags that are not archived. Archive them first.")
+    if live := project_deletion.list_live_flags(conn, project_id):
+        abort(409, f"The project has flags that are not archived. Archive them first: {first_five(live)}.")
     return project

@@ -8,7 +8,7 @@ from sql.tokens import api_tokens
 # FOR NO KEY UPDATE: no flag is revived before the project is deleted. If another transaction is reviving a flag, the
 # statement waits and returns the revived flag.
 LOCK_FLAGS = """
-    SELECT archived_at IS NULL AS is_live
+    SELECT name, archived_at IS NULL AS is_live
       FROM flags
      WHERE project_id = %(id)s
        AND deleted_at IS NULL
@@ -17,9 +17,9 @@ LOCK_FLAGS = """
 """
 
 
-def has_live_flags(conn: Connection, project_id: str) -> bool:
-    """Return whether a project has live flags, and lock all its flags."""
-    return any(row["is_live"] for row in rows(conn, LOCK_FLAGS, {"id": project_id}))
+def list_live_flags(conn: Connection, project_id: str) -> list[str]:
+    """Return the names of the live flags of a project, and lock all its flags."""
+    return [row["name"] for row in rows(conn, LOCK_FLAGS, {"id": project_id}) if row["is_live"]]
 
 
 # Each request that adds a token or a segment to the project has finished before, or waits and then finds no project.

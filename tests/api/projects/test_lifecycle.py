@@ -61,7 +61,8 @@ def test_a_project_with_live_flags_stays(conn: Connection, world: World, alice: 
     world.flag("old", "mobile", archived_at=THEN)
     world.flag("new", "mobile")
     before = fingerprint(conn)
-    refused(alice.request(method, path.format("mobile")), 409, "ConflictError")
+    message = refused(alice.request(method, path.format("mobile")), 409, "ConflictError")
+    assert message == "The project has flags that are not archived. Archive them first: new."
     assert fingerprint(conn) == before
 
 
