@@ -22,7 +22,7 @@ def check_constraints(conn: Connection, constraints: Constraints, before: Constr
 
     before: the constraints that these replace. They may exceed a limit that was lowered; as many as before are allowed.
     """
-    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints])
+    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], share=True)
     problems = [*count_problems(constraints, before), *value_problems(constraints, legal)]
     if problems:
         raise BadRequest("; ".join(problems))
@@ -107,7 +107,9 @@ def check_strategies(
     replaced = {"name": None, "parameters": {}, "constraints": (), "segments": (), "variants": ()} | dict(before or {})
     types = share_strategy_types(conn, {strategy["name"] for _, strategy in strategies})
     legal = list_legal_values(
-        conn, [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]]
+        conn,
+        [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]],
+        share=True,
     )
     usable = share_usable_segments(
         conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project

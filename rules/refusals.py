@@ -5,9 +5,9 @@ so that the request changes nothing. For an import, Findings.refuse() collects t
 without these flags.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import Conflict, HTTPException
 
 Refuse = Callable[[HTTPException, Collection[str]], None]
 
@@ -16,6 +16,15 @@ def raise_error(error: HTTPException, names: Collection[str]) -> None:
     """Raise the error, unless names is empty."""
     if names:
         raise error
+
+
+def refuse_used(noun: str, places: Sequence[str | None]) -> None:
+    """Raise 409 that names the first five of the places that use a record. None: a place that the caller cannot see."""
+    if places:
+        named = [place for place in places if place is not None][:5]
+        others = len(places) - len(named)
+        more = [quantity(others, "more place" if named else "hidden place")] if others else []
+        raise Conflict(f"The {noun} is used by {', '.join([*named, *more])}. Remove it there first.")
 
 
 def quantity(number: int, noun: str) -> str:

@@ -4,6 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.instance_limits import unique_or_409
+from rules.refusals import refuse_used
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -24,7 +25,8 @@ bp = Blueprint("context_fields", __name__)
 def list_context_fields() -> Response:
     """List context fields.
 
-    Returns the fields sorted by position. Each has the number of live flags that use it, and of their projects.
+    Returns the fields sorted by position. Each has the number of live flags that use it, also in a segment or as
+    stickiness, the number of their projects, and the number of segments with the field.
     """
     with connection() as conn:
         require(conn)
@@ -100,15 +102,17 @@ def update_context_field(name: str) -> Response:
 
 
 @bp.delete("/api/admin/context/<name>")
-@operation(refuses=(401, 403, 404))
+@operation(refuses=(401, 403, 404, 409))
 def delete_context_field(name: str) -> Response:
     """Delete a context field.
 
-    Constraints that use the field do not change, and still work.
+    409 if a strategy, variant, segment or default strategy uses the field, or a project as its default stickiness.
+    Archived flags count too.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_CONTEXT_FIELD")
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
+        refuse_used("context field", context_fields.list_places(conn, name, actor.viewer))
         context_fields.delete(conn, name)
         events.record(conn, Event("context-field-deleted", actor, pre_data=before))
     return empty_response()

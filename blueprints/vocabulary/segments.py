@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_constraints
 from rules.instance_limits import refuse_excess, unique_or_409
-from rules.refusals import quantity
+from rules.refusals import quantity, refuse_used
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -111,6 +111,9 @@ def update_segment(segment_id: str) -> Response:
         if payload["project"] != before.get("project"):
             share_project(conn, payload["project"])
         check_segment(conn, payload, before)
+        if payload["project"] not in (None, before.get("project")):
+            places = segment_strategies.list_places(conn, before["id"], payload["project"], actor.viewer)
+            refuse_used("segment", places)
         after = segments.update(conn, before["id"], before | without_read_only(payload, lambda: before))
         events.record_change(
             conn, Event("segment-updated", actor, project=payload["project"], data=after, pre_data=before)
@@ -128,10 +131,7 @@ def delete_segment(segment_id: str) -> Response:
     with transaction() as conn:
         actor, segment = lock_changeable(conn, "DELETE_SEGMENT", segment_id)
         before = segment or abort(404, UNKNOWN)
-        refuse_used(
-            segment_strategies.count_outside(conn, before["id"], None),
-            "The segment is used by {}. Remove it there first.",
-        )
+        refuse_used("segment", segment_strategies.list_places(conn, before["id"], None, actor.viewer))
         segments.delete(conn, before["id"])
         events.record(conn, Event("segment-deleted", actor, project=before.get("project"), pre_data=before))
     return empty_response(204)
@@ -181,7 +181,7 @@ def lock_changeable(conn: Connection, permission: str, segment_id: str) -> tuple
 
 
 def check_segment(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """Raise 400 for invalid constraints, and 409 if strategies use the segment in projects that would lose it.
+    """Raise 400 for invalid constraints.
 
     before: the record that the payload replaces.
     """
@@ -190,19 +190,8 @@ def check_segment(conn: Connection, payload: Mapping[str, Any], before: Mapping[
     limit = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(replaced))
     if count_values(payload["constraints"]) > limit:
         abort(400, f"constraints: must have at most {quantity(limit, 'value')} in total (setting MAX_SEGMENT_VALUES)")
-    if before and payload["project"] not in (None, before.get("project")):
-        refuse_used(
-            segment_strategies.count_outside(conn, before["id"], payload["project"]),
-            "The segment is used by {} of other projects. Remove it there first.",
-        )
 
 
 def count_values(constraints: list[dict[str, Any]]) -> int:
     """Return how many values the constraints have together."""
     return sum(len(constraint["values"]) for constraint in constraints)
-
-
-def refuse_used(count: int, message: str) -> None:
-    """Raise 409 unless count is 0. {} in the message is replaced by the number of strategies, as in "2 strategies"."""
-    if count:
-        abort(409, message.format(quantity(count, "strategy")))

@@ -6,7 +6,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.instance_limits import unique_or_409
-from rules.refusals import quantity
+from rules.refusals import refuse_used
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -76,7 +76,7 @@ def update_strategy_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_STRATEGY")
-        payload = load(UpdateStrategyType())
+        payload = load(UpdateStrategyType(), lambda: strategy_types.get(conn, name))
         before = lock_editable(conn, name)
         after = strategy_types.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("strategy-updated", actor, data=after, pre_data=before))
@@ -93,12 +93,7 @@ def delete_strategy_type(name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "DELETE_STRATEGY")
         lock_editable(conn, name)
-        uses = strategy_types.count_uses(conn, name)
-        if uses:
-            abort(
-                409,
-                f"Flags use this strategy type in {quantity(uses, 'place')}. Archived flags count too.",
-            )
+        refuse_used("strategy type", strategy_types.list_places(conn, name, actor.viewer))
         strategy_types.delete(conn, name)
         events.record(conn, Event("strategy-deleted", actor, data={"name": name}))
     return empty_response()

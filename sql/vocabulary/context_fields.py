@@ -22,20 +22,48 @@ FIELDS: LiteralString = """
 # The ContextField record, which events contain too.
 RECORD: LiteralString = f"json_build_object({FIELDS})"
 
-# Our choice: a context field is used by live flags in any project, if their strategies have a constraint on it.
+# Each use of a field: in a constraint or an override, or as a stickiness. live_flag is null where that is no live flag.
+# Our choice: archived flags use fields too, because a revived flag has its strategies and variants again.
+USES: LiteralString = f"""
+    SELECT project_id, field, {strategy_uses.PLACE} AS place, NULL::integer AS segment,
+           CASE WHEN archived_at IS NULL THEN flags.id END AS live_flag
+      FROM flags
+      JOIN (SELECT flag_id, environment, item ->> 'contextName' AS field
+              FROM strategies, json_array_elements(constraints) AS item
+         UNION ALL
+            SELECT flag_id, environment, parameters ->> 'stickiness' FROM strategies
+         UNION ALL
+            SELECT flag_id, environment, stickiness FROM variants
+         UNION ALL
+            SELECT flag_id, environment, item ->> 'contextName'
+              FROM variants, json_array_elements(overrides) AS item) AS named ON flag_id = flags.id
+ UNION ALL
+    SELECT project_id, item ->> 'contextName', concat('segment ', name), id, NULL
+      FROM segments, json_array_elements(constraints) AS item
+ UNION ALL
+    SELECT project_id, field, {strategy_uses.DEFAULT_PLACE}, NULL, NULL
+      FROM project_environments,
+           LATERAL (SELECT item ->> 'contextName' FROM json_array_elements(default_strategy -> 'constraints') AS item
+                 UNION ALL
+                    SELECT item ->> 'stickiness' FROM json_array_elements(default_strategy -> 'variants') AS item
+                 UNION ALL
+                    SELECT default_strategy -> 'parameters' ->> 'stickiness') AS named (field)
+ UNION ALL
+    SELECT id, default_stickiness, concat('default stickiness of project ', id), NULL, NULL FROM projects
+"""
+
 LIST: LiteralString = f"""
     WITH uses AS (
-        SELECT field, count(DISTINCT flags.id) AS flags, count(DISTINCT flags.project_id) AS projects
-          FROM strategies
-          JOIN flags ON flags.id = strategies.flag_id
-         CROSS JOIN LATERAL (
-            SELECT item ->> 'contextName' AS field FROM json_array_elements(constraints) AS item) AS items
-         WHERE flags.archived_at IS NULL
+        SELECT field, count(DISTINCT live_flag) AS flags, count(DISTINCT segment) AS segments,
+               count(DISTINCT project_id) FILTER (WHERE live_flag IS NOT NULL) AS projects
+          FROM ({USES}) AS every_use
+         WHERE field IN (SELECT name FROM context_fields)
          GROUP BY field
     )
     SELECT coalesce(json_agg(json_build_object({FIELDS},
                                  'usedInFeatures', coalesce(uses.flags, 0),
-                                 'usedInProjects', coalesce(uses.projects, 0)) ORDER BY sort_order, name), '[]')::text
+                                 'usedInProjects', coalesce(uses.projects, 0),
+                                 'usedInSegments', coalesce(uses.segments, 0)) ORDER BY sort_order, name), '[]')::text
       FROM context_fields
       LEFT JOIN uses ON uses.field = context_fields.name
 """
@@ -127,13 +155,23 @@ DELETE = "DELETE FROM context_fields WHERE name = %(name)s"
 
 
 def delete(conn: Connection, name: str) -> None:
-    """Delete a context field. Constraints on it stay."""
+    """Delete a context field that nothing uses."""
     run(conn, DELETE, {"name": name})
+
+
+PLACES: LiteralString = strategy_uses.places(f"SELECT * FROM ({USES}) AS every_use WHERE field = %(name)s")
+
+
+def list_places(conn: Connection, name: str, viewer: int | None) -> list[str | None]:
+    """Return the places that use a field, None for those that the viewer does not see. After lock(), none is added."""
+    return [row["place"] for row in rows(conn, PLACES, {"name": name, "viewer": viewer})]
 
 
 # EXISTS: a strategy with two constraints on the field is listed once.
 USES_FIELD: LiteralString = """
-    EXISTS (SELECT FROM json_array_elements(constraints) AS item WHERE item ->> 'contextName' = %(name)s)
+    (parameters ->> 'stickiness' = %(name)s
+     OR EXISTS (SELECT FROM json_array_elements(constraints) AS item WHERE item ->> 'contextName' = %(name)s)
+     OR EXISTS (SELECT FROM variants WHERE strategy_id = strategies.id AND stickiness = %(name)s))
 """
 
 STRATEGIES: LiteralString = f"""
@@ -144,28 +182,36 @@ STRATEGIES: LiteralString = f"""
 
 
 def list_strategies(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """Return the strategies of live flags in visible projects with a constraint on the field, as JSON text.
+    """Return the strategies of live flags in visible projects that use the field themselves, as JSON text.
 
     None if the field does not exist.
     """
     return value(conn, STRATEGIES, {"name": name, "viewer": viewer})
 
 
-STICKY = "SELECT name FROM context_fields WHERE name = ANY(%(names)s::text[]) AND stickiness"
+# KEY SHARE: until the transaction ends, none of these fields is deleted.
+SHARE_STICKY = "SELECT name FROM context_fields WHERE name = ANY(%(names)s::text[]) AND stickiness FOR KEY SHARE"
 
 
-def list_sticky(conn: Connection, names: Collection[str]) -> frozenset[str]:
-    """Return those of these context fields that exist and can be a stickiness."""
-    return frozenset(row["name"] for row in rows(conn, STICKY, {"names": list(names)}))
+def share_sticky(conn: Connection, names: Collection[str]) -> frozenset[str]:
+    """Return those of these context fields that can be a stickiness, and keep them from being deleted."""
+    return frozenset(row["name"] for row in rows(conn, SHARE_STICKY, {"names": list(names)}))
 
 
-LEGAL_VALUES = """
+LEGAL_VALUES: LiteralString = """
     SELECT name, ARRAY(SELECT legal ->> 'value' FROM json_array_elements(legal_values) AS legal) AS legal_values
       FROM context_fields
      WHERE name = ANY(%(names)s::text[])
 """
 
 
-def list_legal_values(conn: Connection, names: Sequence[str]) -> dict[str, set[str]]:
-    """Return the legal values of each of these context fields that exists. An empty set: all values are legal."""
-    return {row["name"]: set(row["legal_values"]) for row in rows(conn, LEGAL_VALUES, {"names": list(names)})}
+SHARE_LEGAL_VALUES: LiteralString = f"{LEGAL_VALUES} FOR KEY SHARE"
+
+
+def list_legal_values(conn: Connection, names: Sequence[str], *, share: bool = False) -> dict[str, set[str]]:
+    """Return the legal values of each of these context fields that exists. An empty set: all values are legal.
+
+    share: keep the fields from being deleted.
+    """
+    found = rows(conn, SHARE_LEGAL_VALUES if share else LEGAL_VALUES, {"names": list(names)})
+    return {row["name"]: set(row["legal_values"]) for row in found}

@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from sql.database import Connection, value
+from sql.database import Connection, rows, value
 from sql.projects.visibility import VISIBLE
 from sql.vocabulary import segments, strategy_uses
 
@@ -47,28 +47,29 @@ def list_segments(conn: Connection, strategy_id: str, viewer: int | None) -> str
 
 # Strategies of archived flags count: they keep their segments when the flag is revived. So do default strategies: the
 # strategies made from them get their segments.
-COUNT = """
-    SELECT (SELECT count(*)
-              FROM strategy_segments
-              JOIN strategies ON strategies.id = strategy_segments.strategy_id
-              JOIN flags ON flags.id = strategies.flag_id
-             WHERE strategy_segments.segment_id = %(id)s
-               AND flags.project_id IS DISTINCT FROM %(project)s::text)
-         + (SELECT count(*)
-              FROM project_environments
-             WHERE project_id IS DISTINCT FROM %(project)s::text
-               AND EXISTS (
-                    SELECT FROM json_array_elements_text(default_strategy -> 'segments') AS segment
-                     WHERE segment = %(id)s::integer::text))
-"""
+PLACES: LiteralString = strategy_uses.places(f"""
+    SELECT project_id, {strategy_uses.PLACE} AS place
+      FROM strategy_segments
+      JOIN strategies ON strategies.id = strategy_segments.strategy_id
+      JOIN flags ON flags.id = strategies.flag_id
+     WHERE segment_id = %(id)s
+       AND project_id IS DISTINCT FROM %(project)s::text
+ UNION ALL
+    SELECT project_id, {strategy_uses.DEFAULT_PLACE}
+      FROM project_environments
+     WHERE project_id IS DISTINCT FROM %(project)s::text
+       AND EXISTS (
+            SELECT FROM json_array_elements_text(default_strategy -> 'segments') AS segment
+             WHERE segment = %(id)s::integer::text)
+""")
 
 
-def count_outside(conn: Connection, segment_id: int, project: str | None) -> int:
-    """Return the number of strategies and default strategies with this segment in other projects, or with None in all.
+def list_places(conn: Connection, segment_id: int, project: str | None, viewer: int | None) -> list[str | None]:
+    """Return the flags and default strategies with this segment in other projects, or with project None in all.
 
-    After segments.lock(), the number cannot grow.
+    None stands for those that the viewer does not see. After segments.lock(), none is added.
     """
-    return value(conn, COUNT, {"id": segment_id, "project": project})
+    return [row["place"] for row in rows(conn, PLACES, {"id": segment_id, "project": project, "viewer": viewer})]
 
 
 FLAG = """

@@ -6,6 +6,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql.database import Connection, as_json, rows, run, value
+from sql.vocabulary import strategy_uses
 
 # The message of a unique violation.
 TAKEN = {"strategy_types_pkey": "name: a strategy type with this name already exists"}
@@ -90,12 +91,17 @@ def update(conn: Connection, strategy_type: Mapping[str, Any]) -> dict[str, Any]
     return value(conn, UPDATE, {**strategy_type, "parameters": as_json(strategy_type["parameters"])})
 
 
-COUNT_USES = "SELECT count(*) FROM strategies WHERE name = %(name)s"
+PLACES: LiteralString = strategy_uses.places(f"""
+    SELECT project_id, {strategy_uses.PLACE} AS place
+      FROM strategies
+      JOIN flags ON flags.id = flag_id
+     WHERE strategies.name = %(name)s
+""")
 
 
-def count_uses(conn: Connection, name: str) -> int:
-    """Return the number of strategies of a type, on archived flags too."""
-    return value(conn, COUNT_USES, {"name": name})
+def list_places(conn: Connection, name: str, viewer: int | None) -> list[str | None]:
+    """Return the flags with strategies of a type, archived ones too, None for those that the viewer does not see."""
+    return [row["place"] for row in rows(conn, PLACES, {"name": name, "viewer": viewer})]
 
 
 DELETE = "DELETE FROM strategy_types WHERE name = %(name)s"

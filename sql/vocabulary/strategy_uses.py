@@ -22,3 +22,25 @@ def records(condition: LiteralString) -> LiteralString:
         AND {VISIBLE}
         AND {condition})
     """
+
+
+# The flag and environment of a row of strategies or variants, in words.
+PLACE: LiteralString = """
+    concat(CASE WHEN flags.archived_at IS NOT NULL THEN 'archived ' END, 'flag ', flags.name, ' in ', environment)
+"""
+
+# A default strategy, a row of project_environments, in words.
+DEFAULT_PLACE: LiteralString = "concat('default strategy of project ', project_id, ' in ', environment)"
+
+
+def places(uses: LiteralString) -> LiteralString:
+    """Return a statement that lists the different places of uses, null for those that the viewer does not see.
+
+    uses: a SELECT of project_id (null: no project) and place, in words.
+    """
+    return f"""
+    SELECT CASE WHEN project_id IS NULL OR projects.id IS NOT NULL THEN place END AS place
+      FROM (SELECT DISTINCT project_id, place FROM ({uses}) AS found) AS uses
+      LEFT JOIN projects ON projects.id = project_id AND {VISIBLE}
+     ORDER BY uses.place COLLATE "C"
+    """

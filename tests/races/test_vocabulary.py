@@ -2,15 +2,16 @@
 nothing lost.
 """
 
+import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
 from sql.database import Connection, value
 from tests.support import fixtures
 from tests.support.races import at_once, at_the_gate, statuses, wait_for
-from tests.support.world import Caller, World
+from tests.support.world import Caller, World, refused
 
 ADMIN = "/api/admin"
 # Each noun's path, what makes one of a name, and what the log calls it.
@@ -134,6 +135,79 @@ def test_a_strategy_type_is_either_deleted_or_used(
     )
     assert (gone.status_code, added.status_code) in ((200, 400), (409, 200))
     assert recorded(world, since) == (["strategy-deleted"] if gone.status_code == 200 else ["feature-strategy-add"])
+
+
+FLAG = f"{ADMIN}/projects/default/features/{{0}}"
+# The requests that begin to use a context field {0}: the table that they write, method, path and body.
+USES: dict[str, tuple[LiteralString, str, str, Any]] = {
+    "constraint": (
+        "strategies",
+        "POST",
+        f"{FLAG}/environments/development/strategies",
+        {"name": "default", "constraints": [{"contextName": "{0}", "operator": "IN", "values": ["x"]}]},
+    ),
+    "stickiness": (
+        "strategies",
+        "POST",
+        f"{FLAG}/environments/development/strategies",
+        {"name": "flexibleRollout", "parameters": {"stickiness": "{0}"}},
+    ),
+    "variant": (
+        "variants",
+        "PUT",
+        f"{FLAG}/environments/development/variants",
+        [{"name": "v", "weight": 1, "stickiness": "{0}"}],
+    ),
+    "segment": (
+        "segments",
+        "POST",
+        f"{ADMIN}/segments",
+        {"name": "{0}", "constraints": [{"contextName": "{0}", "operator": "IN", "values": ["x"]}]},
+    ),
+    "default strategy": (
+        "project_environments",
+        "POST",
+        f"{ADMIN}/projects/default/environments/production/default-strategy",
+        {"name": "flexibleRollout", "parameters": {"stickiness": "{0}"}},
+    ),
+    "default stickiness": (
+        "projects",
+        "POST",
+        f"{ADMIN}/projects",
+        {"name": "{0}", "id": "{0}", "defaultStickiness": "{0}"},
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("first", ["use", "deletion"])
+def test_a_context_field_is_either_deleted_or_used(
+    world: World, admin: Caller, conn: Connection, gate: Connection, use: str, first: str, name: str
+) -> None:
+    name = f"{use}-{first}".replace(" ", "-")
+    admin.post(f"{ADMIN}/context", json={"name": name, "stickiness": True})
+    world.flag(name)
+    table, method, path, body = USES[use]
+    body = json.loads(json.dumps(body).replace("{0}", name))
+    calls = {
+        "deletion": lambda: admin.delete(f"{ADMIN}/context/{name}"),
+        "use": lambda: admin.request(method, path.format(name), json=body),
+    }
+    second = "deletion" if first == "use" else "use"
+    with ThreadPoolExecutor(2) as threads:
+        with gate.transaction():
+            # The first request has checked everything, and waits to write. Reads do not wait.
+            gate.execute(f"LOCK TABLE {'context_fields' if first == 'deletion' else table} IN SHARE MODE")
+            waiting = []
+            for call in (first, second):
+                waiting.append(threads.submit(calls[call]))
+                wait_for(conn, waiting)
+        done, refusal = (call.result() for call in waiting)
+    assert done.status_code in (200, 201), done.text
+    if first == "use":
+        refused(refusal, 409, "ConflictError")
+    else:
+        assert name in refused(refusal)
 
 
 def test_a_type_of_tags_goes_with_what_is_tagged_meanwhile(

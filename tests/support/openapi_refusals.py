@@ -83,11 +83,15 @@ SPECIAL_REFUSALS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
     ("segments.update_segment", 409): (
         "The name is taken, or strategies outside of the new project use the segment.",
-        "The segment is used by 2 strategies of other projects. Remove it there first.",
+        "The segment is used by flag new-checkout in production. Remove it there first.",
     ),
     ("segments.delete_segment", 409): (
         "Strategies use the segment.",
-        "The segment is used by 2 strategies. Remove it there first.",
+        "The segment is used by flag new-checkout in production, 1 more place. Remove it there first.",
+    ),
+    ("context_fields.delete_context_field", 409): (
+        "Strategies, variants, segments, default strategies or projects use the context field.",
+        "The context field is used by flag new-checkout in production, segment Beta. Remove it there first.",
     ),
     ("segments.get_segment", 404): (
         "No segment has that id, or it is hidden from the caller.",

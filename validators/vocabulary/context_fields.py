@@ -8,7 +8,9 @@ from validators import Body
 from validators.fields import Boolean, ListOf, Name, Nested, Position, Text
 from validators.returned import Ignored, ResponseOnly
 
-CONTEXT_FIELD = ResponseOnly(ignored=("createdAt", "usedInFeatures", "usedInProjects"), read_only={"name": ""})
+CONTEXT_FIELD = ResponseOnly(
+    ignored=("createdAt", "usedInFeatures", "usedInProjects", "usedInSegments"), read_only={"name": ""}
+)
 
 
 class LegalValue(Body):

@@ -11,7 +11,7 @@ TABLE = """
     POST /api/admin/context/validate          -        200    200  403     403   403  200    403     403       401       2
     GET /api/admin/context/<name>             -        200    200  200     200   200  200    403     403       401       2
     PUT /api/admin/context/<name>             -        200    200  403     403   403  200    403     403       401       6
-    DELETE /api/admin/context/<name>          -        200    200  403     403   403  200    403     403       401       6
+    DELETE /api/admin/context/<name>          -        200    200  403     403   403  200    403     403       401       7
     GET /api/admin/context/<name>/strategies  -        200    200  200     200   200  200    403     403       401       2
 """
 

@@ -1,11 +1,15 @@
 """Context fields: made, read, changed and removed over HTTP (neighbours.md 3.16)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from sql.database import rows
+from sql.database import as_json
+from sql.vocabulary import segments
+from tests.support import fixtures
 from tests.support.event_log import event, events
+from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/context"
@@ -118,15 +122,85 @@ def test_a_change_without_effect_is_not_recorded(world: World, alice: Caller) ->
     assert world.events(since) == []
 
 
-def test_a_field_in_use_can_be_deleted(world: World, alice: Caller) -> None:
+IN = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]
+STICKY = {"rollout": "50", "stickiness": "country", "groupId": "f"}
+VARIANT = {"name": "v", "weight": 1000, "weightType": "variable", "stickiness": "country"}
+
+
+def as_default(world: World, **default: Any) -> None:
+    """Set the default strategy of project default in development."""
+    default = {"name": "flexibleRollout", "parameters": {}, "constraints": [], "variants": [], "segments": []} | default
+    statement = "UPDATE project_environments SET default_strategy = %s WHERE environment = 'development'"
+    world.conn.execute(statement, [as_json(default)])
+
+
+# For each place, what uses the field there and how a message names the place.
+USES: dict[str, Callable[[World], Any]] = {
+    "flag f in development": lambda world: world.strategy(world.flag("f"), constraints=IN),
+    "flag sticky in production": lambda world: world.strategy(world.flag("sticky"), "production", parameters=STICKY),
+    "archived flag old in development": lambda world: world.strategy(
+        world.flag("old", archived_at="2026-01-01T00:00:00Z"), constraints=IN
+    ),
+    "flag v in development": lambda world: fixtures.insert_variant(
+        world.conn, world.flag("v"), "development", None, name="v", weight=1000, stickiness="country"
+    ),
+    "flag w in development": lambda world: fixtures.insert_variant(
+        world.conn,
+        (flag := world.flag("w")),
+        "development",
+        world.strategy(flag),
+        name="v",
+        weight=1000,
+        stickiness="country",
+    ),
+    "flag o in development": lambda world: fixtures.insert_variant(
+        world.conn,
+        world.flag("o"),
+        "development",
+        None,
+        name="v",
+        weight=1000,
+        overrides=as_json([{"contextName": "country", "values": ["NO"]}]),
+    ),
+    "segment Nordic": lambda world: segments.insert(world.conn, "Nordic", IN),
+    "default strategy of project default in development": lambda world: as_default(world, constraints=IN),
+    "default strategy of project default in development ": lambda world: as_default(world, parameters=STICKY),
+    "default strategy of project default in development  ": lambda world: as_default(world, variants=[VARIANT]),
+    "default stickiness of project default": lambda world: world.conn.execute(
+        "UPDATE projects SET default_stickiness = 'country' WHERE id = 'default'"
+    ),
+}
+
+
+@pytest.mark.parametrize("place", USES)
+def test_a_field_in_use_cannot_be_deleted(world: World, alice: Caller, place: str) -> None:
+    make(alice)
+    USES[place](world)
+    before, since = fingerprint(world.conn), world.last_event_id()
+    message = refused(alice.delete(f"{PATH}/country"), 409, "ConflictError")
+    assert message == f"The context field is used by {place.rstrip()}. Remove it there first."
+    assert (fingerprint(world.conn), world.events(since)) == (before, [])
+
+
+def test_five_of_many_places_are_named(world: World, alice: Caller) -> None:
+    make(alice)
+    for number in range(7):
+        world.strategy(world.flag(f"f{number}"), constraints=IN * 2)
+    message = refused(alice.delete(f"{PATH}/country"), 409, "ConflictError")
+    named = ", ".join(f"flag f{number} in development" for number in range(5))
+    assert message == f"The context field is used by {named}, 2 more places. Remove it there first."
+
+
+def test_a_field_that_nothing_uses_any_more_can_be_deleted(world: World, alice: Caller) -> None:
     before = make(alice)
-    asked = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]
-    world.strategy(world.flag("f"), constraints=asked)
+    strategy = world.strategy(world.flag("f"), constraints=IN)
+    world.strategy(world.flag("g"), constraints=[{"contextName": "userId", "operator": "IN", "values": ["country"]}])
+    refused(alice.delete(f"{PATH}/country"), 409, "ConflictError")
+    world.conn.execute("DELETE FROM strategies WHERE id = %s", [strategy])
     since = world.last_event_id()
     assert alice.delete(f"{PATH}/country").status_code == 200
     assert events(world, since) == [event("context-field-deleted", alice, pre_data=before)]
     assert names(alice) == BUILT_IN
-    assert rows(world.conn, "SELECT constraints FROM strategies") == [{"constraints": asked}]
 
 
 def test_a_field_that_is_not_there_is_404(world: World, alice: Caller) -> None:
@@ -156,6 +230,22 @@ def test_the_use_of_a_field_counts_live_flags_and_their_projects(world: World, a
     world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'e'")
     used = {field["name"]: (field["usedInFeatures"], field["usedInProjects"]) for field in alice.get(PATH).json}
     assert used == dict.fromkeys(BUILT_IN, (0, 0)) | {"userId": (1, 1), "country": (3, 2)}
+
+
+@pytest.mark.parametrize("place", [place for place in USES if place.startswith("flag")])
+def test_a_field_is_used_as_stickiness_and_in_overrides_too(world: World, alice: Caller, place: str) -> None:
+    make(alice)
+    USES[place](world)
+    [field] = [field for field in alice.get(PATH).json if field["name"] == "country"]
+    assert (field["usedInFeatures"], field["usedInProjects"], field["usedInSegments"]) == (1, 1, 0)
+
+
+def test_a_field_of_a_segment_is_counted(world: World, alice: Caller) -> None:
+    make(alice)
+    segments.insert(world.conn, "Nordic", IN * 2)
+    segments.insert(world.conn, "Other", IN)
+    [field] = [field for field in alice.get(PATH).json if field["name"] == "country"]
+    assert (field["usedInFeatures"], field["usedInProjects"], field["usedInSegments"]) == (0, 0, 2)
 
 
 def test_the_strategies_of_a_field_are_those_of_live_flags_that_the_caller_may_see(

@@ -132,13 +132,25 @@ def test_a_used_segment_cannot_be_deleted(world, alice, conn):
     since, before = world.last_event_id(), fingerprint(conn)
     assert (
         refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError")
-        == "The segment is used by 1 strategy. Remove it there first."
+        == "The segment is used by flag checkout in development. Remove it there first."
+def test_hidden_strategies_that_use_a_segment_are_counted(world, apollo):
+    carla = curator(world, "default")
+    segment = make(carla, project="default")
+    used(world, segment, "rocket", apollo)
+    message = refused(carla.delete(f"{PATH}/{segment}"), 409, "ConflictError")
+    assert message == "The segment is used by 1 hidden place. Remove it there first."
+    used(world, segment)
+    message = refused(carla.delete(f"{PATH}/{segment}"), 409, "ConflictError")
+    assert message == "The segment is used by flag checkout in development, 1 more place. Remove it there first."
+
+
     )
     assert (world.events(since), fingerprint(conn)) == ([], before)
     used(world, segment, "archived", archived_at="2026-01-01T00:00:00Z")
     assert (
         refused(alice.delete(f"{PATH}/{segment}"), 409, "ConflictError")
-        == "The segment is used by 2 strategies. Remove it there first."
+        == "The segment is used by archived flag archived in development, flag checkout in development. "
+        "Remove it there first."
     )
 
 
@@ -153,9 +165,9 @@ def test_a_segment_does_not_leave_strategies_of_other_projects(world, alice, apo
     used(world, segment)
     used(world, segment, "rocket", apollo)
     since, before = world.last_event_id(), fingerprint(conn)
-    for project in ("default", apollo):
+    for project, flag in (("default", "rocket"), (apollo, "checkout")):
         message = refused(alice.put(f"{PATH}/{segment}", json=body(project=project)), 409, "ConflictError")
-        assert message == "The segment is used by 1 strategy of other projects. Remove it there first."
+        assert message == f"The segment is used by flag {flag} in development. Remove it there first."
     assert (world.events(since), fingerprint(conn)) == ([], before)
     # Its other properties can change, and it can go where all that use it are.
     assert alice.put(f"{PATH}/{segment}", json=body("Gamma")).status_code == 204

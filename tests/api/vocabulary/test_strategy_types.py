@@ -126,7 +126,8 @@ def test_a_type_is_deleted_unless_a_strategy_has_it(world: World, alice: Caller)
     make(alice)
     strategy = world.strategy(world.flag("f"), name="byHost")
     since = world.last_event_id()
-    assert "1 place." in refused(alice.delete(f"{PATH}/byHost"), 409, "ConflictError")
+    message = refused(alice.delete(f"{PATH}/byHost"), 409, "ConflictError")
+    assert message == "The strategy type is used by flag f in development. Remove it there first."
     assert (names(alice)[-1], world.events(since)) == ("byHost", [])
     world.conn.execute("DELETE FROM strategies WHERE id = %s", [strategy])
     assert alice.delete(f"{PATH}/byHost").status_code == 200
