@@ -57,7 +57,7 @@ def update_application(app_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_APPLICATION")
-        change = load(UpdateApplication())
+        change = load(UpdateApplication(), lambda: applications.lock(conn, app_name, actor.viewer))
         before = applications.lock(conn, app_name, actor.viewer) or abort(404, NO_APPLICATION)
         change = without_read_only(change, lambda: {"appName": app_name})
         applications.update(conn, before | change)

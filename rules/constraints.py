@@ -13,8 +13,11 @@ from sql.database import Connection
 from sql.vocabulary.context_fields import list_legal_values
 from sql.vocabulary.segments import share_usable_segments
 from sql.vocabulary.strategy_types import share_strategy_types
+from validators.unchanged import StoredParts
 
 Constraints = Sequence[Mapping[str, Any]]
+# What a new strategy replaces.
+NOTHING: dict[str, Any] = {"name": None, "parameters": {}, "constraints": (), "segments": (), "variants": ()}
 
 
 def check_constraints(conn: Connection, constraints: Constraints, before: Constraints = ()) -> None:
@@ -23,7 +26,7 @@ def check_constraints(conn: Connection, constraints: Constraints, before: Constr
     before: the constraints that these replace. They may exceed a limit that was lowered; as many as before are allowed.
     """
     legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], share=True)
-    problems = [*count_problems(constraints, before), *value_problems(constraints, legal)]
+    problems = [*count_problems(constraints, before), *value_problems(constraints, legal, before)]
     if problems:
         raise BadRequest("; ".join(problems))
 
@@ -42,19 +45,28 @@ def count_problems(constraints: Constraints, before: Constraints) -> Iterator[st
             yield f"constraints.{position}.values: {most}"
 
 
-def value_problems(constraints: Constraints, legal: Mapping[str, set[str]]) -> Iterator[str]:
+def value_problems(constraints: Constraints, legal: Mapping[str, set[str]], before: Constraints = ()) -> Iterator[str]:
     """Yield a message for each constraint on an unknown context field, or with an illegal value.
 
-    legal: the legal values by context field, as list_legal_values() returns them.
+    legal: the legal values by context field, as list_legal_values() returns them. before: the constraints that these
+    replace. Those that stay are not checked. A changed one can keep its context field and its values.
     """
+    stored, sent = StoredParts(before), StoredParts(constraints)
+    replaced = [constraint for constraint in before if not sent.find(constraint)]
     for position, constraint in enumerate(constraints):
-        name = constraint["contextName"]
-        if name not in legal:
+        if stored.find(constraint):
+            continue
+        name, operator = constraint["contextName"], constraint["operator"]
+        old = [other for other in replaced if (other["contextName"], other["operator"]) == (name, operator)]
+        if name not in legal and not old:
             yield f"constraints.{position}.contextName: must be an existing context field, not {name}"
-        elif legal[name]:
-            given = [*constraint["values"], *([constraint["value"]] if "value" in constraint else ())]
-            if not legal[name].issuperset(given):
-                yield f"constraints.{position}: must have only legal values of the context field {name}"
+        elif legal.get(name) and not legal[name].issuperset(values_of(constraint).difference(*map(values_of, old))):
+            yield f"constraints.{position}: must have only legal values of the context field {name}"
+
+
+def values_of(constraint: Mapping[str, Any]) -> set[str]:
+    """Return the values of a constraint."""
+    return {*constraint.get("values", ()), *([constraint["value"]] if "value" in constraint else ())}
 
 
 def check_segments(
@@ -72,11 +84,11 @@ def check_segments(
 def segment_problems(
     segments: Sequence[int], usable: Collection[int], before: Sequence[int], *, field: str = "segments"
 ) -> Iterator[str]:
-    """Yield a message for each mistake in the segments of a strategy."""
+    """Yield a message for each mistake in the segments of a strategy. before: those that it has already."""
     limit = max(current_app.config["MAX_STRATEGY_SEGMENTS"], len(before))
     if len(segments) > limit:
         yield f"{field}: must have at most {quantity(limit, 'segment')} (setting MAX_STRATEGY_SEGMENTS)"
-    if not set(segments) <= set(usable):
+    if not set(segments) <= {*usable, *before}:
         yield f"{field}: must be ids of existing segments of this project or of all projects"
 
 
@@ -87,43 +99,39 @@ def check_strategy(
 
     before: the strategy that it replaces.
     """
-    check_strategies(conn, [("", strategy)], project, before)
+    check_strategies(conn, [("", strategy, before)], project)
 
 
 def check_strategies(
     conn: Connection,
-    strategies: Sequence[tuple[str, Mapping[str, Any]]],
+    strategies: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any] | None]],
     project: str,
-    before: Mapping[str, Any] | None = None,
     refuse: Refuse = raise_error,
 ) -> None:
     """Refuse flags with a strategy whose type is unknown, or that is invalid in another way.
 
-    strategies: pairs of a flag name and a strategy. before: the strategy that they replace; its parameters and its
-    variants' stickiness are allowed, and as many constraints, values and segments as it has.
+    strategies: tuples of a flag name, a strategy, and the strategy that it replaces or None. What a strategy has in
+    common with the replaced one is not checked, and it can have as many constraints, values and segments.
     """
     if not strategies:
         return
-    replaced = {"name": None, "parameters": {}, "constraints": (), "segments": (), "variants": ()} | dict(before or {})
-    types = share_strategy_types(conn, {strategy["name"] for _, strategy in strategies})
-    legal = list_legal_values(
-        conn,
-        [constraint["contextName"] for _, strategy in strategies for constraint in strategy["constraints"]],
-        share=True,
-    )
+    types = share_strategy_types(conn, {strategy["name"] for _, strategy, _ in strategies})
+    constraints = [constraint for _, strategy, _ in strategies for constraint in strategy["constraints"]]
+    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], share=True)
     usable = share_usable_segments(
-        conn, list({segment for _, strategy in strategies for segment in strategy["segments"]}), project
+        conn, list({segment for _, strategy, _ in strategies for segment in strategy["segments"]}), project
     )
     stickiness = list_allowed(
         conn,
         [
             value
-            for _, strategy in strategies
+            for _, strategy, _ in strategies
             for value in (strategy["parameters"].get("stickiness", ""), *stickiness_of(strategy["variants"]))
             if value
         ],
     )
-    for flag, strategy in strategies:
+    for flag, strategy, before in strategies:
+        replaced = NOTHING | dict(before or {})
         kept = replaced["parameters"] if strategy["name"] == replaced["name"] else None
         problems = [
             *(
@@ -133,7 +141,7 @@ def check_strategies(
             ),
             *variant_problems(strategy["variants"], replaced["variants"], stickiness),
             *count_problems(strategy["constraints"], replaced["constraints"]),
-            *value_problems(strategy["constraints"], legal),
+            *value_problems(strategy["constraints"], legal, replaced["constraints"]),
             *segment_problems(strategy["segments"], usable, replaced["segments"]),
         ]
         if problems:

@@ -51,7 +51,7 @@ def write_environment(
     findings.need("DELETE_FEATURE_STRATEGY", any(removed for *_, removed in plans))
     # Check the parameters of the document: it is not to blame for an old default stickiness of the project.
     checked = [
-        (flag["name"], strategy | {"parameters": strategy["given"]})
+        (flag["name"], strategy | {"parameters": strategy["given"]}, None)
         for flag, _, added, _ in plans
         for strategy in added
         if "given" in strategy

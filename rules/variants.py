@@ -1,5 +1,6 @@
 """Replace the variants of flags in one or more environments."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,9 +30,11 @@ def replace_variants(
     present variants from list_each(), and the new ones from balanced().
     """
     allowed = list_allowed(conn, {value for *_, wanted in changes for value in stickiness_of(wanted)})
-    valid = []
+    valid, stored = [], defaultdict[int, list[Variant]](list)
+    for flag, before, _ in changes:
+        stored[flag["id"]] += before
     for flag, before, wanted in changes:
-        if problems := variant_problems(wanted, before, allowed):
+        if problems := variant_problems(wanted, stored[flag["id"]], allowed):
             refuse(BadRequest("; ".join(problems)), [flag["name"]])
         elif sorted(wanted, key=lambda variant: variant["name"]) != before:
             valid.append((flag, before, wanted))

@@ -12,7 +12,7 @@ from flask import current_app, request
 from marshmallow import ValidationError
 from werkzeug.exceptions import BadRequest, HTTPException, UnsupportedMediaType
 
-from validators import MAX_ITEMS, Body, Query, load_or_400, or_400, parse, read, read_each
+from validators import MAX_ITEMS, Body, Query, Stored, load_or_400, or_400, parse, read, read_each
 from validators.errors import Unavailable
 from validators.query_fields import Repeated
 
@@ -20,9 +20,12 @@ from validators.query_fields import Repeated
 QUERY_STRING_MAX = 8192
 
 
-def load(schema: Body) -> dict[str, Any]:
-    """Return the JSON body of the current request, read by the schema. Raise 415 or 400 if it is invalid."""
-    return load_or_400(schema, parse(required_body()))
+def load(schema: Body, stored: Stored | None = None) -> dict[str, Any]:
+    """Return the JSON body of the current request, read by the schema. Raise 415 or 400 if it is invalid.
+
+    stored: returns the record that the request changes. What the body leaves unchanged is not checked.
+    """
+    return or_400(lambda body: read(schema, body, stored), parse(required_body()))
 
 
 def load_many(schema: Body) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ BIGINT_MAX = 2**63 - 1
 # store far more.
 MAX_KEYS = 1000
 MAX_LEVELS = 100
-# Our choice: maximum lengths in characters. A longer text that is stored already can be read, but not be sent back.
+# Our choice: maximum lengths in characters. A longer text that is stored already can be sent back unchanged.
 DESCRIPTION_MAX = 5000
 TITLE_MAX = 255
 

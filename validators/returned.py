@@ -5,14 +5,14 @@ other operations change.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from marshmallow import missing
 from werkzeug.exceptions import BadRequest
 
-from validators import format_messages
+from validators import Stored, format_messages
 from validators.fields import Anything
 
 # Keys inside read-only properties. They are not compared, because they change whenever SDKs report usage.
@@ -73,9 +73,7 @@ class ResponseOnly:
         return {name: member for name, member in members.items() if name not in set_here}
 
 
-def without_read_only(
-    payload: Mapping[str, Any], stored: Callable[[], Mapping[str, Any] | str | None]
-) -> dict[str, Any]:
+def without_read_only(payload: Mapping[str, Any], stored: Stored) -> dict[str, Any]:
     """Return the payload without its read-only properties. Raise 400 if any of them differ from the record.
 
     stored: returns the record, or its JSON text. It is called only if there are read-only properties.

@@ -104,7 +104,7 @@ def update_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
-        change = load(UpdateFlag())
+        change = load(UpdateFlag(), lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
         flag = lock_flag(conn, project_id, feature_name)
         change = without_read_only(change, lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
         change_flags(conn, actor, [(flag, change)])

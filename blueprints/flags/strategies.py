@@ -79,12 +79,14 @@ def get_strategy(project_id: str, feature_name: str, environment: str, strategy_
 def update_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Update a strategy.
 
-    If constraints or variants are omitted, they are removed. Other omitted properties keep their values. If this
-    disables the last enabled strategy of an enabled environment, the flag is first disabled in that environment.
+    If constraints or variants are omitted, they are removed. Other omitted properties keep their values. Parts that
+    stay unchanged are not checked. If this disables the last enabled strategy of an enabled environment, the flag is
+    first disabled in that environment.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        change = load(StrategyChange())
+        place = project_id, feature_name, environment, strategy_id
+        change = load(StrategyChange(), lambda: strategies.get(conn, *place))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
         change = without_read_only(change, lambda: strategy["record"])

@@ -80,7 +80,8 @@ def update_group(group_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
-        number, change = id_in_path(group_id), load(UpdateGroup())
+        number = id_in_path(group_id)
+        change = load(UpdateGroup(), lambda: groups.lock(conn, number))
         before = groups.lock(conn, number) or abort(404, "No group has that id.")
         group = before | without_read_only(change, lambda: groups.get(conn, number))
         check_role_and_users(conn, group)

@@ -108,7 +108,8 @@ def update_role(role_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")
-        number, change = id_in_path(role_id), load(UpdateRole())
+        number = id_in_path(role_id)
+        change = load(UpdateRole(), lambda: roles.lock(conn, number))
         before = lock_custom(conn, number, change)
         change = without_read_only(change, lambda: before)
         # Our choice: an omitted description keeps its value, like omitted permissions.

@@ -63,7 +63,7 @@ def update_service_account(account_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        change = load(UpdateServiceAccount())
+        change = load(UpdateServiceAccount(), lambda: service_accounts.get(conn, id_in_path(account_id)))
         before = lock(conn, account_id)
         change = without_read_only(change, lambda: service_accounts.get(conn, before["id"]))
         role = share_role(conn, change.get("rootRole", before["rootRole"]))

@@ -160,7 +160,7 @@ def update_user(user_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
-        change = load(UpdateUser())
+        change = load(UpdateUser(), lambda: user_records.get(conn, id_in_path(user_id)))
         before, administrators = lock_user(conn, id_in_path(user_id))
         change = without_read_only(change, lambda: user_records.get(conn, before["id"]))
         change_user(conn, actor, before, administrators, change)

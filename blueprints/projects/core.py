@@ -127,7 +127,7 @@ def update(project_id: str, schema: Body) -> Response:
     """Update the properties of a project that the body contains."""
     with transaction() as conn:
         actor = require(conn, *UPDATE_PERMISSIONS, project=project_id)
-        payload = load(schema)
+        payload = load(schema, lambda: (projects.lock(conn, project_id) or {}).get("logged"))
         project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
         before = project["logged"]
         after = before | without_read_only(payload, lambda: read_record(conn, actor, project_id))

@@ -80,10 +80,11 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_DEFAULT_STRATEGY_WRITE", project=project_id)
-        payload = load(SetDefaultStrategy())
-        link = project_environments.lock_link(conn, project_id, environment) or abort(
-            404, "The project has no such environment."
+        place = conn, project_id, environment
+        payload = load(
+            SetDefaultStrategy(), lambda: (project_environments.lock_link(*place) or {}).get("default_strategy")
         )
+        link = project_environments.lock_link(*place) or abort(404, "The project has no such environment.")
         before = link["default_strategy"]
         check_strategy(conn, payload, project_id, before)
         project_environments.set_default_strategy(conn, project_id, environment, payload)

@@ -94,7 +94,7 @@ def update_context_field(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_CONTEXT_FIELD")
-        payload = load(UpdateContextField())
+        payload = load(UpdateContextField(), lambda: context_fields.get(conn, name))
         before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
         after = context_fields.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))

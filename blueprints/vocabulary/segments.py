@@ -104,7 +104,7 @@ def update_segment(segment_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(segments.TAKEN):
         actor, segment = lock_changeable(conn, "UPDATE_SEGMENT", segment_id)
-        payload = load(UpdateSegment())
+        payload = load(UpdateSegment(), lambda: segment)
         before = segment or abort(404, UNKNOWN)
         require_in_project(conn, "UPDATE_SEGMENT", payload["project"])
         # The segment's old project needs no lock: a deletion of that project waits for the lock on the segment.

@@ -84,7 +84,7 @@ def update_tag_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_TAG_TYPE")
-        payload = load(UpdateTagType())
+        payload = load(UpdateTagType(), lambda: tag_types.lock(conn, name))
         before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
         after = tag_types.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("tag-type-updated", actor, data=after, pre_data=before))

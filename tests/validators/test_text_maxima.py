@@ -69,10 +69,9 @@ def test_a_longer_text_that_is_stored_stays_readable(world: World, alice: Caller
     assert flag["description"] == "ü" * 6000
     assert alice.get("/api/admin/search/features", query_string={"query": "ÜÜ"}).json["total"] == 1
     path = "/api/admin/projects/default/features/old"
-    assert (
-        refused(alice.put(path, json={"description": flag["description"]}))
-        == "description: must be at most 5000 characters long"
-    )
+    assert alice.put(path, json={"description": flag["description"]}).status_code == 200
+    message = refused(alice.put(path, json={"description": "u" * 6000}))
+    assert message == "description: must be at most 5000 characters long"
     assert alice.put(path, json={"stale": True}).status_code == 200
     assert alice.get(path).json["description"] == "ü" * 6000
     assert alice.put(path, json={"description": "ü" * 5000}).status_code == 200

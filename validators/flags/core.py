@@ -119,7 +119,8 @@ def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, An
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    return read(PatchedFlag(), dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE))
+    wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE)
+    return read(PatchedFlag(), wanted, lambda: record)
 
 
 class FlagNames(Body):

@@ -152,7 +152,7 @@ def patched_strategy(record: Mapping[str, Any], operations: Sequence[Mapping[str
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    return read(PatchedStrategy(), patched_properties(record, operations, CHANGEABLE))
+    return read(PatchedStrategy(), patched_properties(record, operations, CHANGEABLE), lambda: record)
 
 
 # Our choice: each omitted parameter gets its default, even if others are given.

@@ -84,6 +84,7 @@ class LegalValues:
 def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
     country = LegalValues("NO", "SE")
     problems = value_problems(
-        [{"contextName": "country", "values": [value]} for value in ("NO", "XX")], {"country": country}
+        [{"contextName": "country", "operator": "IN", "values": [value]} for value in ("NO", "XX")],
+        {"country": country},
     )
     assert list(problems) == ["constraints.1: must have only legal values of the context field country"]
