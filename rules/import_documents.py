@@ -1,14 +1,19 @@
 """The document of an import: its valid entries by flag, and the errors of the others (neighbours.md 3.17)."""
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from marshmallow import ValidationError
 from werkzeug.exceptions import HTTPException
 
 from rules.flags import first_five
+from sql.database import Connection
+from sql.flags import transfer
 from validators import Body, format_messages, join_first, read
 from validators.fields import unstorable
 from validators.flags.transfer import (
@@ -130,41 +135,89 @@ ENTRIES: dict[str, tuple[str, str, type[Body]]] = {
 }
 # The lists whose entries belong to flags.
 OF_FLAGS = ("featureStrategies", "featureEnvironments", "featureTags", "dependencies")
-# For each list of a document: the field whose value must be unique in the list, and the error for duplicates.
+# For each list of a document: the fields whose values must be unique together, and the error for duplicates.
 UNIQUE = {
-    "features": ("name", "The document has this flag more than once."),
-    "featureEnvironments": ("featureName", "The document has more than one state of this flag."),
-    "contextFields": ("name", "The document has this context field more than once."),
-    "tagTypes": ("name", "The document has this tag type more than once."),
-    "segments": ("id", "The document has more than one segment with this id."),
+    "features": (("name",), "The document has this flag more than once, with different properties."),
+    "featureStrategies": (("featureName", "id"), "The document has more than one strategy of this flag with one id."),
+    "featureEnvironments": (("featureName",), "The document has more than one state of this flag."),
+    "contextFields": (("name",), "The document has this context field more than once, with different properties."),
+    "tagTypes": (("name",), "The document has this tag type more than once, with different properties."),
+    "segments": (("id",), "The document has more than one segment with this id."),
 }
 
 
-def read_entries(document: Mapping[str, list[Any]], findings: Findings) -> dict[str, list[dict[str, Any]]]:
-    """Return the valid entries of a document, by list. Invalid entries become errors of their flags."""
-    return {key: list(valid_entries(key, entries, findings)) for key, entries in document.items()}
+def identity(key: str, entry: Json) -> tuple[str, ...]:
+    """Return the list of an entry with the values that must be unique together."""
+    return (key, *(str(entry.get(name)) for name in UNIQUE[key][0])) if key in UNIQUE else (key,)
 
 
-def valid_entries(key: str, entries: list[Any], findings: Findings) -> Iterator[dict[str, Any]]:
-    """Yield the valid entries of one list. Errors of an entry without a valid name have its position instead."""
+def read_entries(
+    conn: Connection, project: str, environment: str, document: Mapping[str, list[Any]], findings: Findings
+) -> dict[str, list[Json]]:
+    """Return the entries of a document, by list, without their invalid parts, which become errors of their flags.
+
+    Equal entries count once. What an export of the same flags would have too is valid.
+    """
+
+    @cache
+    def exported() -> dict[tuple[str, ...], Json]:
+        names = [str(entry.get("name")) for entry in document["features"] if isinstance(entry, dict)]
+        selectors = {"features": [name for name in names if not unstorable(name)], "project": project}
+        found = transfer.export(conn, environment, selectors, None)
+        lists = json.loads((found or {}).get("body") or "{}")
+        return {identity(key, entry): entry for key in lists for entry in lists[key]}
+
+    return {key: distinct(valid_entries(key, entries, findings, exported)) for key, entries in document.items()}
+
+
+def distinct(entries: Iterable[Json]) -> list[Json]:
+    """Return each different entry once."""
+    return list({json.dumps(entry, sort_keys=True): entry for entry in entries}.values())
+
+
+def valid_entries(
+    key: str, entries: list[Any], findings: Findings, exported: Callable[[], dict[tuple[str, ...], Json]]
+) -> Iterator[Json]:
+    """Yield the entries of one list. Errors of an entry without a valid name have its position instead."""
     noun, name_field, schema_class = ENTRIES[key]
     schema = schema_class()
     for position, entry in enumerate(entries):
         try:
-            yield read(schema, entry)
+            yield read(schema, entry, lambda entry=entry: exported().get(identity(key, entry)))
         except ValidationError as error:
             name = entry.get(name_field) if isinstance(entry, dict) else None
             if not isinstance(name, str) or not 0 < len(name) <= 100 or unstorable(name):
                 name = f"{key}.{position}"
             findings.add_error(f"invalid {noun}: {format_messages(error.normalized_messages())}", [name])
+            # Read the valid part too, so that the other checks find all its problems at once.
+            if isinstance(entry, dict):
+                with suppress(ValidationError):
+                    yield read(schema, valid_part(entry, error.normalized_messages()))
 
 
-def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
-    """Return the document without invalid flags, and add their errors to the findings. Needs no database."""
-    entries = read_entries(data, findings)
-    for key, (name, message) in UNIQUE.items():
-        counts = Counter(str(entry[name]) for entry in entries[key])
-        findings.add_error(message, [text for text, count in counts.items() if count > 1])
+def valid_part(entry: Json, problems: Mapping[str, Any]) -> Json:
+    """Return an entry without its invalid properties, and its lists without their invalid items."""
+    return {name: value for name, value in entry.items() if name not in problems} | {
+        name: [item for position, item in enumerate(entry[name]) if position not in invalid]
+        for name, invalid in problems.items()
+        if isinstance(invalid, dict) and isinstance(entry.get(name), list)
+    }
+
+
+def read_document(
+    conn: Connection, project: str, environment: str, data: Mapping[str, Any], findings: Findings
+) -> Document:
+    """Return the valid parts of a document, and add the errors of the others to the findings."""
+    entries = read_entries(conn, project, environment, data, findings)
+    for key, (fields, message) in UNIQUE.items():
+        counts = Counter(identity(key, entry) for entry in entries[key] if fields[-1] in entry)
+        findings.add_error(message, [names[1] for names, count in counts.items() if count > 1])
+    parents = distinct(
+        {"child": entry["feature"], **parent} for entry in entries["dependencies"] for parent in entry["dependencies"]
+    )
+    counts = Counter((parent["child"], parent["feature"]) for parent in parents)
+    message = "The document has different dependencies of this flag on one parent."
+    findings.add_error(message, [child for (child, _), count in counts.items() if count > 1])
     names = {flag["name"] for flag in entries["features"]}
     described = {entry[ENTRIES[key][1]] for key in OF_FLAGS for entry in entries.get(key, ())}
     findings.add_error(
@@ -176,9 +229,7 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
             findings.add_error(
                 f"segments: the document has no segment with the id {segment}", [strategy["featureName"]]
             )
-    return Document(list(flags_of(entries)), entries["contextFields"], entries["tagTypes"], segments).without(
-        findings.refused
-    )
+    return Document(list(flags_of(entries)), entries["contextFields"], entries["tagTypes"], segments)
 
 
 def flags_of(entries: Mapping[str, list[Json]]) -> Iterator[ImportedFlag]:

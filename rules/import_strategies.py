@@ -50,13 +50,16 @@ def write_environment(
     findings.need("CREATE_FEATURE_STRATEGY", any(added for _, _, added, _ in plans))
     findings.need("DELETE_FEATURE_STRATEGY", any(removed for *_, removed in plans))
     # Check the parameters of the document: it is not to blame for an old default stickiness of the project.
+    stored = {(flag["id"], strategy["id"]): strategy for flag, *_, removed in plans for strategy in removed}
     checked = [
-        (flag["name"], strategy | {"parameters": strategy["given"]}, None)
+        (flag["name"], strategy | {"parameters": strategy["given"]}, stored.get((flag["id"], strategy["id"])))
         for flag, _, added, _ in plans
         for strategy in added
         if "given" in strategy
     ]
-    check_strategies(conn, checked, flags[0]["project_id"], refuse=findings.refuse)
+    check_strategies(conn, checked, flags[0]["project_id"], findings.refuse)
+    counts = [(flag, len(kept + added)) for flag, kept, added, removed in plans if len(added) > len(removed)]
+    strategy_rules.refuse_too_many(counts, findings.refuse)
     plans = [plan for plan in plans if plan[0]["name"] not in findings.refused]
     on, off = [], []
     for flag, kept, added, _ in plans:
@@ -71,7 +74,7 @@ def write_environment(
     new = [(flag, strategy) for flag, _, added, _ in plans for strategy in added]
     if new:
         with unique_or_409(ID_TAKEN):
-            strategy_rules.add_strategies(conn, actor, with_free_ids(conn, new), findings.refuse)
+            strategy_rules.add_strategies(conn, actor, with_free_ids(conn, new), are_counted=True)
     strategy_rules.switch_on(conn, actor, on)
 
 
@@ -116,7 +119,7 @@ def wanted_strategies(
     for flag, default in strategy_rules.default_strategies(conn, lacking, findings.refuse):
         wanted = by_flag[flag["id"]]
         wanted.append(as_wanted_strategy(flag, default, len(wanted)))
-    return [(flag, wanted) for flag, wanted in plans if flag["name"] not in findings.refused]
+    return plans
 
 
 def as_wanted_strategy(flag: DictRow, strategy: Json, position: int) -> Json:

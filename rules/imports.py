@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Forbidden
 
 from rules.access import Actor, require
+from rules.constraints import check_strategies
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
@@ -37,7 +38,7 @@ def import_flags(conn: Connection, actor: Actor, project_id: str, environment: s
     project = share_project(conn, project_id)
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
-    document = read_document(data, findings)
+    document = read_document(conn, project_id, environment, data, findings)
     transfer.lock_imports(conn, project_id)
     known = flags.lock_many(conn, document.names, None, project_id)
     document = check_document(conn, project, document, known, findings)
@@ -56,7 +57,7 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
     """
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
-    document = read_document(data, findings)
+    document = read_document(conn, project_id, environment, data, findings)
     try:
         with rolled_back_transaction(conn):
             project = share_project(conn, project_id)
@@ -72,7 +73,8 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
                 write(conn, actor, project, environment, part, known, findings)
     except ReadOnlySqlTransaction:
         findings.warn(
-            "The database is read-only, so this flag was not compared with it.", [flag.name for flag in document.flags]
+            "The database is read-only, so this flag was not compared with it.",
+            [flag.name for flag in document.without(findings.refused).flags],
         )
     permissions = missing_permissions(conn, findings, project_id, environment)
     return {
@@ -116,7 +118,7 @@ def check_document(
 ) -> Document:
     """Add errors for names, limits, dependencies and segments that concern the document as a whole.
 
-    Return the document with the ids of its segments in this instance, without refused and archived flags.
+    Return the document with the ids of its segments in this instance, without archived flags.
     known: the flags of the document that exist in the project.
     """
     archived = {flag["name"] for flag in known if flag["archived_at"] is not None}
@@ -124,19 +126,19 @@ def check_document(
     new = sorted({flag.name for flag in document.flags} - live - archived)
     refuse_bad_names(project, new, findings.refuse)
     refuse_above_limits(conn, project, new, findings.refuse)
-    if links := document.links:
+    if links := document.without(archived).links:
         pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
         refuse_invalid_dependencies(links, live | set(new), pairs, findings.refuse)
         findings.need("UPDATE_FEATURE_DEPENDENCY", links)
     document = with_own_segments(conn, project, document, findings)
     names = {flag.name for flag in document.flags}
     findings.warn("This flag is archived here. The import omits it.", names & archived)
-    findings.warn("This flag exists. It is overwritten.", names & live)
+    findings.warn("This flag exists. It is overwritten.", names & live - findings.refused)
     return document.without(archived)
 
 
 def with_own_segments(conn: Connection, project: DictRow, document: Document, findings: Findings) -> Document:
-    """Return the document with the ids of its segments in this instance, without refused flags.
+    """Return the document with the ids of its segments in this instance.
 
     Add an error for flags with segments that do not exist here.
     """
@@ -151,10 +153,10 @@ def with_own_segments(conn: Connection, project: DictRow, document: Document, fi
         if name not in existing:
             message = f"segments: no segment named {name} exists for all projects or for this one"
             findings.add_error(message, users[number] or [name])
-    document = document.without(findings.refused)
+    own = {number: existing[name] for number, name in document.segments.items() if name in existing}
     for flag in document.flags:
         for strategy in flag.strategies:
-            strategy["segments"] = {existing[document.segments[number]] for number in strategy["segments"]}
+            strategy["segments"] = {own[number] for number in strategy["segments"] if number in own}
     return document
 
 
@@ -179,17 +181,24 @@ def write(
     known: the flags of the document that exist in the project, locked.
     """
     add_vocabulary(conn, actor, document, findings)
+    tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
+    check_tag_types(conn, tags, "featureTags", findings.refuse)
     by_name = {flag["name"]: flag for flag in known}
     new = [{"name": flag.name, **NEW, **flag.fields} for flag in document.flags if flag.name not in by_name]
     findings.need("CREATE_FEATURE", new)
     by_name |= {flag["name"]: flag for flag in insert_flags(conn, actor, project, new, findings.refuse)}
-    document = document.without(findings.refused)
+    # Flags that cannot be created have no id. Check their strategies here, to find all problems at once.
+    nameless = document.without(by_name)
+    new_strategies = [(flag.name, strategy, None) for flag in nameless.flags for strategy in flag.strategies]
+    check_strategies(conn, new_strategies, project["id"], findings.refuse)
+    document = document.without({flag.name for flag in nameless.flags})
     change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
     write_tags(conn, actor, document, by_name, findings)
     ids = {name: flag["id"] for name, flag in by_name.items()}
     write_environment(conn, actor, environment, document, ids, findings)
     # When a validation runs in parts, new flags of the other parts have no id.
-    add_dependencies(conn, actor, ids, [link for link in document.links if link["feature"] in ids])
+    links = [link for link in document.without(findings.refused).links if link["feature"] in ids]
+    add_dependencies(conn, actor, ids, links)
 
 
 def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings: Findings) -> None:
@@ -220,7 +229,6 @@ def write_tags(
     """Replace the tags of flags. by_name: the locked flags."""
     wanted = {flag.name: flag.tags for flag in document.flags if flag.tags is not None}
     new = [(by_name[name], tag) for name, tags in wanted.items() for tag in tags if tag not in by_name[name]["tags"]]
-    check_tag_types(conn, [(flag["name"], tag) for flag, tag in new], "featureTags", findings.refuse)
     too_many = {flag["name"] for flag, _ in new if len(wanted[flag["name"]]) > MAX_TAGS}
     findings.add_error(f"featureTags: must have at most {MAX_TAGS} tags for each flag", too_many)
     remove_tags(

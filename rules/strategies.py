@@ -151,24 +151,29 @@ def default_strategies(
     ]
 
 
+def refuse_too_many(counts: Sequence[tuple[DictRow, int]], refuse: Refuse = raise_error) -> None:
+    """Refuse flags that would have more strategies than the setting allows. counts: flags with their numbers."""
+    limit = current_app.config["MAX_STRATEGIES"]
+    most = f"A flag can have at most {quantity(limit, 'strategy')} in an environment."
+    error = BadRequest(f"{most} The setting MAX_STRATEGIES raises this limit.")
+    refuse(error, {flag["name"] for flag, count in counts if count > limit})
+
+
 def add_strategies(
-    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], refuse: Refuse = raise_error
+    conn: Connection, actor: Actor, new: Sequence[tuple[DictRow, Strategy]], *, are_counted: bool = False
 ) -> list[DictRow]:
     """Add strategies to flags, record the events, and return the strategies as strategies.read() does.
 
     new: pairs of a flag and a strategy as StrategyInput loads it. If a flag gets several, each needs a sortOrder.
-    Refuse flags that would have more strategies than the setting allows.
+    Raises 400 if a flag would have more strategies than the setting allows. are_counted: the caller has checked this.
     """
     if not new:
         return []
     environment, counts = new[0][0]["environment"], Counter(flag["id"] for flag, _ in new)
     ends = strategy_order.ends(conn, counts, environment)
-    limit, no_strategies = current_app.config["MAX_STRATEGIES"], {"count": 0, "next": 0}
-    full = {
-        flag["name"] for flag, _ in new if ends.get(flag["id"], no_strategies)["count"] + counts[flag["id"]] > limit
-    }
-    most = f"A flag can have at most {quantity(limit, 'strategy')} in an environment."
-    refuse(BadRequest(f"{most} The setting MAX_STRATEGIES raises this limit."), full)
+    no_strategies = {"count": 0, "next": 0}
+    if not are_counted:
+        refuse_too_many([(flag, ends.get(flag["id"], no_strategies)["count"] + counts[flag["id"]]) for flag, _ in new])
     rows = [
         {
             "id": str(uuid4()),

@@ -8,6 +8,8 @@ from werkzeug.test import TestResponse
 from sql.database import Connection, as_json, value
 from sql.vocabulary import context_fields, segments
 from tests.support import fixtures
+from tests.support.documents import bring_in, validated
+from tests.support.export import export
 from tests.support.fingerprint import fingerprint
 from tests.support.flag_environments import path
 from tests.support.world import Caller, World, refused
@@ -24,6 +26,8 @@ OLD = [
     PLAIN | {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2020-01-01"},
     PLAIN | {"contextName": "userId", "operator": "STR_CONTAINS"},
     PLAIN | {"contextName": "userId", "operator": "IN", "values": ["x" * 101]},
+    PLAIN | {"contextName": "userId", "operator": "NOT_IN"},
+    PLAIN | {"contextName": "appName", "operator": "SEMVER_EQ", "value": "99999999999999999999.1.1"},
 ]
 PARAMETERS = {"rollout": "50%", "stickiness": "gone", "groupId": "f", "unknown": "x"}
 VARIANT = {"name": "a", "weight": 1000, "weightType": "variable", "stickiness": "gone"}
@@ -206,3 +210,22 @@ def test_a_description_that_is_too_long_can_stay(alice: Caller, conn: Connection
     assert "description" in refused(
         call(place, json={name: change[name] for name in names} | {"description": "e" * 6000})
     )
+
+
+@pytest.mark.usefixtures("old")
+def test_the_own_export_can_be_imported(world: World, alice: Caller, conn: Connection) -> None:
+    # An import needs segments that the project can use.
+    conn.execute("DELETE FROM strategy_segments")
+    document = export(alice, features=["f"])
+    before, since = fingerprint(conn), world.last_event_id()
+    assert validated(alice, document)["errors"] == {}
+    bring_in(alice, document)
+    assert [event["type"] for event in world.events(since)] == ["features-imported"]
+    document["featureStrategies"][0]["parameters"]["rollout"] = "0"
+    bring_in(alice, document)
+    [strategy] = alice.get(path("/strategies")).get_json()
+    assert (strategy["parameters"]["rollout"], strategy["constraints"]) == ("0", OLD)
+    assert before
+    document["featureStrategies"][0]["constraints"].append(SILVER | {"values": ["bronze"]})
+    message = "constraints.8: must have only legal values of the context field tier"
+    assert validated(alice, document)["errors"] == {message: ["f"]}

@@ -125,14 +125,21 @@ def test_a_flag_of_that_name_in_another_project_even_one_that_is_hidden(world, e
         is_an_error(world, caller, document("f", "g"), NAME_TAKEN, ["f"])
 
 
-def test_names_that_stand_twice(world, alice):
-    is_an_error(world, alice, document("f", "g", "f"), "The document has this flag more than once.", ["f"])
+def test_different_entries_for_one_name_are_errors(world, alice):
+    data = document("f", "g", {"name": "f", "stale": True})
+    is_an_error(world, alice, data, "The document has this flag more than once, with different properties.", ["f"])
+    data = document("f", featureStrategies=[strategy(id="x"), strategy(id="x", disabled=True)])
+    is_an_error(world, alice, data, "The document has more than one strategy of this flag with one id.", ["f"])
     data = document("f", featureEnvironments=[state(enabled=True), state(enabled=False)])
     is_an_error(world, alice, data, "The document has more than one state of this flag.", ["f"])
     data = document("f", contextFields=[{"name": "c"}, {"name": "c", "stickiness": True}])
-    is_an_error(world, alice, data, "The document has this context field more than once.", ["c"])
+    message = "The document has this {} more than once, with different properties."
+    is_an_error(world, alice, data, message.format("context field"), ["c"])
     data = document("f", tagTypes=[{"name": "team"}, {"name": "team", "icon": "x"}])
-    is_an_error(world, alice, data, "The document has this tag type more than once.", ["team"])
+    is_an_error(world, alice, data, message.format("tag type"), ["team"])
+    off = {"feature": "f", "dependencies": [{"feature": "g", "enabled": False}]}
+    data = document("f", "g", dependencies=[links("f", "g"), off])
+    is_an_error(world, alice, data, "The document has different dependencies of this flag on one parent.", ["f"])
 
 
 def test_segments_that_stand_twice(world, alice):
@@ -287,10 +294,3 @@ def test_a_child_of_another_flag_cannot_be_a_parent(world, alice):
     depend(world, world.flag("child"), world.flag("parent"))
     is_an_error(world, alice, document("f", dependencies=[links("f", "child")]), above.format("child"), ["f"])
     is_an_error(world, alice, document("parent", "f", dependencies=[links("parent", "f")]), below, ["parent"])
-
-
-def test_several_errors_are_reported_at_once(alice):
-    names = [f"flag-{number}" for number in range(7)]
-    data = document(*names, *names, featureStrategies=[strategy("flag-0", name="ours")])
-    sentence = refused(alice.post(IMPORT, json=body(data)))
-    assert sentence == "flag-0, flag-1, flag-2, flag-3, flag-4 and 2 more: The document has this flag more than once"

@@ -123,7 +123,9 @@ def test_equal_strategies_are_matched_by_id_first(world, alice):
     before = world.last_event_id()
     bring_in(
         alice,
-        document("f", featureStrategies=[strategy(sortOrder=0), strategy(sortOrder=0, id=ID), strategy(sortOrder=0)]),
+        document(
+            "f", featureStrategies=[strategy(sortOrder=0), strategy(sortOrder=0, id=ID), strategy(sortOrder=0, id="x")]
+        ),
     )
     ids = [one["id"] for one in place(world)["strategies"]]
     assert len(set(ids)) == 3
