@@ -8,7 +8,7 @@ from evaluation.constraints import Constraint, constraints_at
 from evaluation.context import Fields
 from evaluation.parsing import Malformed, list_at, object_of, text_at
 from evaluation.results import FlagFacts, Reason, Result
-from evaluation.rollout import Rollout
+from evaluation.rollout import DEFAULT_FIELDS, Rollout
 from evaluation.variants import Variants
 
 Condition = Callable[[Fields], bool]
@@ -61,7 +61,7 @@ class Strategy:
         self.name = text_at(item, "name")
         given_parameters = item.get("parameters")
         parameters = {} if given_parameters is None else object_of(given_parameters, "parameters")
-        group = text_at(parameters, "groupId", "") or flag
+        group = text_at(parameters, "groupId", flag)
         self.constraints = constraints_at(item)
         ids = list_at(item, "segments")
         self.segments = tuple([segment_of(number, segments) for number in ids]) if ids else ()
@@ -121,6 +121,8 @@ def rollout_of(name: str, parameters: dict[str, Any], group: str) -> Rollout | N
     if name == "flexibleRollout":
         return Rollout(group, percentage_at(parameters, "rollout"), text_at(parameters, "stickiness", "") or "default")
     stickiness = GRADUAL_ROLLOUTS.get(name)
+    # As in the engine: the two that are sticky need a groupId.
+    group = text_at(parameters, "groupId") if stickiness in DEFAULT_FIELDS else group
     return Rollout(group, percentage_at(parameters, "percentage"), stickiness) if stickiness else None
 
 

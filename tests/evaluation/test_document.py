@@ -174,9 +174,17 @@ def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
     for parameters in ({}, {"groupId": ""}, {"groupId": None}, {"groupId": "other"}):
         rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", **parameters}}
         made = document(flag("flag", rollout))
-        group = parameters.get("groupId") or "flag"
+        group = "flag" if parameters.get("groupId") is None else parameters["groupId"]
         for user in map(str, range(50)):
             assert made.evaluate("flag", {"userId": user}).enabled is (bucket_of(group, user, 100) <= 50)
+
+
+@pytest.mark.parametrize("name", ["gradualRolloutUserId", "gradualRolloutSessionId"])
+def test_the_older_rollouts_need_a_group_as_in_the_engine(name: str) -> None:
+    context = {"userId": "7", "sessionId": "7"}
+    for parameters, expected in (({}, False), ({"groupId": ""}, True)):
+        strategy = {"name": name, "parameters": {"percentage": "100", **parameters}}
+        assert document(flag("flag", strategy)).evaluate("flag", context).enabled is expected
 
 
 def test_a_lone_surrogate_does_not_end_the_process():

@@ -143,6 +143,15 @@ def test_a_share_of_0_is_shown_and_kept(alice: Caller) -> None:
     assert page.fields(f".//form[@data-path='{path}']")["parameters.rollout"] == "0"
 
 
+def test_an_empty_group_is_kept(alice: Caller) -> None:
+    path = f"{API}/environments/development/default-strategy"
+    for group, kept in (({"groupId": ""}, ""), ({}, None)):
+        body = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId"} | group}
+        assert alice.post(path, json=body).status_code == 200
+        page = open_page(alice, f"{PAGE}/environments")
+        assert page.fields(f".//form[@data-path='{path}']").get("parameters.groupId") == kept
+
+
 def test_long_lists_of_tokens_have_pages_and_a_search(alice: Caller) -> None:
     for number in range(51):
         body = {"tokenName": f"Token{number:02}", "type": "client", "environment": "development"}

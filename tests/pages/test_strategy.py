@@ -32,6 +32,14 @@ def test_the_form_adds_a_gradual_rollout(world: World, alice: Caller) -> None:
     assert alice.post(API, json=body).status_code == 200
 
 
+def test_an_empty_group_can_be_saved_again(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    body = {"name": "flexibleRollout", "parameters": {"groupId": ""}}
+    page = open_page(alice, f"{FORMS}/{alice.post(API, json=body).json['id']}")
+    [field] = page.all(f"{FORM}//*[@name='parameters.groupId']")
+    assert (field.get("value"), field.get("data-empty"), field.get("required")) == ("", None, None)
+
+
 def test_the_stickiness_of_a_new_rollout_is_the_default_of_the_project(world: World, alice: Caller) -> None:
     world.project("apollo", default_stickiness="userId")
     world.flag("moon", "apollo")
