@@ -32,3 +32,11 @@ def network_of(text: str) -> IPv4Network | IPv6Network | None:
         return None if "%" in text else ip_network(text, strict=False)
     except ValueError:
         return None
+
+
+def unmapped(text: str) -> str:
+    """Return a mapped IPv4 address or network as IPv4: ::ffff:10.1.2.3 as 10.1.2.3. Other texts stay as they are."""
+    network = network_of(text) if ":" in text else None
+    if not isinstance(network, IPv6Network) or network.prefixlen < 96 or not network.network_address.ipv4_mapped:
+        return text
+    return f"{network.network_address.ipv4_mapped}/{network.prefixlen - 96}".removesuffix("/32")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evaluation.addresses import Networks
+from evaluation.addresses import Networks, unmapped
 from evaluation.constraints import Constraint, constraints_at
 from evaluation.context import Fields
 from evaluation.parsing import Malformed, list_at, object_of, text_at
@@ -150,8 +150,9 @@ def rule_of(name: str, parameters: dict[str, Any]) -> Condition | None:
         ids = frozenset(words_at(parameters, "userIds"))
         return lambda fields: fields.get("userId") in ids
     if name == "remoteAddress":
-        networks = Networks(words_at(parameters, "IPs"))
-        return lambda fields: networks.contain(fields.get("remoteAddress", ""))
+        # Our choice: servers for IPv4 and IPv6 know IPv4 clients as ::ffff:10.1.2.3. The engine compares these texts.
+        networks = Networks([form for word in words_at(parameters, "IPs") for form in (word, unmapped(word))])
+        return lambda fields: any(map(networks.contain, {found := fields.get("remoteAddress", ""), unmapped(found)}))
     if name == "applicationHostname":
         # As the engine of the SDKs decides. This server does not know the hosts of applications.
         raise Malformed("applicationHostname: matches only in the SDKs that support it")

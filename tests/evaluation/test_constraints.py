@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 import re2
 
 from evaluation.document import Document
@@ -28,6 +29,26 @@ def test_a_network_can_be_written_as_one_of_its_addresses():
 def test_ipv4_and_ipv6_never_match_each_other():
     assert not satisfied("10.0.0.1", operator="IN_CIDR", values=["::/0"])
     assert not satisfied("::1", operator="IN_CIDR", values=["0.0.0.0/0"])
+
+
+@pytest.mark.parametrize(
+    ("address", "ips", "expected"),
+    [
+        ("::ffff:10.1.2.3", "10.1.0.0/16", True),
+        ("::FFFF:0a01:0203", "10.1.2.3", True),
+        ("10.1.2.3", "::ffff:10.1.2.3", True),
+        ("10.1.2.3", "::ffff:10.1.0.0/112", True),
+        ("::ffff:10.1.2.3", "::ffff:a01:203", True),
+        ("::ffff:10.1.2.3", "::/0", True),
+        ("::ffff:10.2.2.3", "10.1.0.0/16", False),
+        ("10.1.2.3", "::/0", False),
+        ("::10.1.2.3", "10.1.0.0/16", False),
+    ],
+)
+def test_a_mapped_address_is_the_ipv4_address(address: str, ips: str, expected: bool) -> None:
+    strategy = {"name": "remoteAddress", "parameters": {"IPs": f"9.9.9.9, {ips}"}}
+    document = Document({"features": [{"name": "flag", "enabled": True, "strategies": [strategy]}]})
+    assert document.evaluate("flag", {"remoteAddress": address}).enabled is expected
 
 
 def test_dates_may_be_written_in_lower_case():
