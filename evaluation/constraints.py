@@ -17,7 +17,7 @@ from evaluation.parsing import Malformed, boolean_at, encodable, list_at, object
 Comparison = Callable[[str], bool]
 
 # RFC 3339, but with the separators and offsets that the engine of the SDKs accepts too. A date alone is no date-time.
-DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
+DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 # https://semver.org, 2.0.0: no leading zeros in numbers, and no v before them.
 VERSION = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -116,11 +116,11 @@ def number_of(text: str) -> float | None:
         return None
 
 
-def date_time_of(text: str) -> datetime | None:
-    """Return the date-time, or None if the text is not one with an offset."""
-    upper = text.upper()
+def date_time_of(text: str) -> tuple[datetime, str] | None:
+    """Return the second and its fraction, in nanoseconds as in the engine, or None if the text has no offset."""
+    match = DATE_TIME.fullmatch(text.upper())
     try:
-        return datetime.fromisoformat(upper) if DATE_TIME.fullmatch(upper) else None
+        return match and (datetime.fromisoformat(match[1] + match[3]), (match[2] or ".").ljust(10, "0")[:10])
     except ValueError:
         return None
 

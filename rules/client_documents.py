@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -12,6 +14,7 @@ from threading import Lock
 from typing import Any
 
 from flask import Flask, current_app, g
+from marshmallow import ValidationError
 from werkzeug.exceptions import NotFound
 
 from evaluation.document import Document
@@ -20,11 +23,13 @@ from rules.shared_calls import SharedCalls
 from sql.client import features
 from sql.database import as_json
 from validators.errors import Unavailable
+from validators.vocabulary.constraints import DATE_OPERATORS, utc_text
 
 # Bytes of all documents that a worker keeps. The one that was used least recently goes first.
 MAX_BYTES = 64 * 1024 * 1024
 # The maximum number of them. Clients choose queries, and those without flags take little of MAX_BYTES, but up to 30 kB.
 MAX_DOCUMENTS = 1_000
+OTHER_DATE = re.compile(r'"value" ?: ?"(?!\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")\d{4}-\d\d-\d\d')
 # A compiled document takes about this many times the bytes of its text.
 COMPILED_FACTOR = 8
 
@@ -145,6 +150,7 @@ class ClientDocuments:
             flags, segments = features.read(
                 conn, query.environment, query.projects, prefix=query.prefix, tags=query.tags, inline=query.inline
             )
+        flags, segments = with_utc_dates(flags), with_utc_dates(segments)
         content = f'"features":{flags}' + ("" if query.inline else f',"segments":{segments}')
         etag = f'"{query.digest}:{blake2b(content.encode(), digest_size=8).hexdigest()}"'
         kept = self._kept.get(key)
@@ -204,4 +210,17 @@ def feature(token: ClientToken, environment: str, name: str, *, inline: bool = F
         flags, _ = features.read(conn, environment, token.projects, name=name, inline=inline)
     if flags == "[]":
         raise NotFound("The token has no flag with that name.")
-    return flags[1:-1]
+    return with_utc_dates(flags)[1:-1]
+
+
+def with_utc_dates(text: str) -> str:
+    """Return flags or segments with dates that all SDKs can read. Versions before 0.3.0 have stored other forms too."""
+    return as_json(json.loads(text, object_hook=with_utc_date)) if OTHER_DATE.search(text) else text
+
+
+def with_utc_date(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an object of the document. If it is a constraint on a date, the date is in UTC."""
+    if item.get("operator") in DATE_OPERATORS:
+        with suppress(ValidationError):
+            item["value"] = utc_text(item.get("value", ""))
+    return item

@@ -14,6 +14,7 @@ OPERATORS = frozenset(
     SEMVER_EQ SEMVER_GT SEMVER_LT
     """.split()  # noqa: SIM905 (so many quotes would hide the words)
 )
+DATE_OPERATORS = frozenset({"DATE_AFTER", "DATE_BEFORE"})
 NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,2})?", re.ASCII)
 # https://semver.org, 2.0.0: no leading zeros in numbers, and no v before them.
 SEMVER = re.compile(
@@ -59,7 +60,9 @@ class Constraint(Body):
 
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the keys in the order of the documentation."""
+        """Return the keys in the order of the documentation, and a date in the only form that all SDKs can read."""
+        if data["operator"] in DATE_OPERATORS:
+            data["value"] = utc_text(data["value"])
         return {key: data[key] for key in self.fields if key in data}
 
 
@@ -72,9 +75,14 @@ def check_number(text: str) -> None:
 def check_date_time(text: str) -> None:
     """Raise ValidationError unless this is a date-time."""
     try:
-        DateTime().deserialize(text)
+        utc_text(text)
     except ValidationError as error:
         raise ValidationError(error.messages, "value") from None
+
+
+def utc_text(text: str) -> str:
+    """Return a date-time as 2024-05-31T12:00:00.000Z. Raise ValidationError for any other text."""
+    return f"{DateTime().deserialize(text).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 def check_version(text: str) -> None:

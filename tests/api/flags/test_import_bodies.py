@@ -202,7 +202,7 @@ def test_a_date_without_a_time_is_midnight_in_utc(world, alice):
     name = {"contextName": "userId", "operator": "STR_CONTAINS", "values": ["x"], "value": "2026-01-02"}
     bring_in(alice, document("f", featureStrategies=[strategy(constraints=[after, name])]))
     [added] = place(world)["strategies"]
-    assert [constraint["value"] for constraint in added["constraints"]] == ["2026-01-02T00:00:00Z", "2026-01-02"]
+    assert [constraint["value"] for constraint in added["constraints"]] == ["2026-01-02T00:00:00.000Z", "2026-01-02"]
     message = "invalid strategy: constraints.0.value: must be a date-time with an offset such as 2024-05-31T12:00:00Z"
     data = document("f", featureStrategies=[strategy(constraints=[after | {"value": "2026-02-30"}])])
     assert validated(alice, data)["errors"] == {message: ["f"]}
