@@ -32,8 +32,7 @@ def read_context(given: Any) -> Context:
 def read_ofrep_context(given: Any) -> Context:
     """Return the context of OFREP, which is flat. targetingKey is the user id. Raises ValidationError."""
     members = members_of(given)
-    key = members.pop("targetingKey", None)
-    return context_of(members if key is None else {"userId": key} | members, {})
+    return context_of({"userId": members.pop("targetingKey", None)} | present(members), {})
 
 
 def members_of(given: Any) -> dict[str, Any]:
@@ -43,12 +42,18 @@ def members_of(given: Any) -> dict[str, Any]:
     return dict(given)
 
 
+def present(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not null and not empty: browser SDKs send userId= for a user without an id."""
+    return {name: value for name, value in values.items() if value is not None and value != ""}
+
+
 def context_of(members: Mapping[str, Any], properties: Mapping[str, Any]) -> Context:
     """Return a context: the members of NAMES, and properties, which are all other members too. Raise ValidationError.
 
-    Lists, objects and null are ignored.
+    Lists, objects, null and empty texts are ignored.
     """
-    properties = {name: value for name, value in members.items() if name not in NAMES} | dict(properties)
+    members, properties = present(members), present(properties)
+    properties = {name: value for name, value in members.items() if name not in NAMES} | properties
     if len(properties) > MAX_PROPERTIES:
         raise ValidationError({"properties": [f"must be at most {MAX_PROPERTIES}"]})
     named = {name: value for name, value in members.items() if name in NAMES}
@@ -103,7 +108,7 @@ class EvaluationContext(fields.Field[Context]):
 
 CONTEXT = (
     "The user: userId, sessionId, remoteAddress, appName, currentTime and properties. Other members count as "
-    "properties. Values are texts of at most 1,000 characters, numbers or booleans."
+    "properties. Values are texts of at most 1,000 characters, numbers or booleans. Empty texts count as missing."
 )
 
 
@@ -129,7 +134,7 @@ class OfrepContext(Body):
     context = EvaluationContext(
         read_ofrep_context,
         metadata={
-            "description": "The user. targetingKey, or else userId, is the user id. sessionId, remoteAddress, appName "
+            "description": "The user. userId, or else targetingKey, is the user id. sessionId, remoteAddress, appName "
             "and currentTime have their meaning. Other texts, numbers and booleans are properties."
         },
     )

@@ -8,6 +8,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql.database import Connection
+from sql.vocabulary import context_fields
 from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
 from tests.support.flags import depend
 from tests.support.world import Caller, World, refused
@@ -101,6 +102,36 @@ def test_the_session_is_random_by_default(world: World, web: Caller) -> None:
     for query in ("", "?sessionId="):
         assert {tuple(names(web.get(PATH + query))) for _ in range(40)} == {("f",), ()}
     assert len({tuple(names(web.get(f"{PATH}?sessionId=1"))) for _ in range(20)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("sticky", "empty", "other"),
+    [
+        ("default", "userId", "sessionId"),
+        ("sessionId", "", "sessionId"),
+        ("plan", "properties[plan]", "plan"),
+        ("plan", "plan", "properties[plan]"),
+    ],
+)
+def test_an_empty_value_counts_as_missing(world: World, web: Caller, sticky: str, empty: str, other: str) -> None:
+    context_fields.insert(world.conn, "plan", stickiness=True)
+    switched_on(world, strategy=rollout(50, sticky))
+    for number in range(20):
+        expected = names(web.get(PATH, query_string={other: str(number)}))
+        assert names(web.get(PATH, query_string={empty: "", other: str(number)})) == expected
+        if not empty.startswith("properties"):
+            context = {empty: "", "properties": {empty: ""}} | {
+                other.removeprefix("properties[").rstrip("]"): str(number)
+            }
+            assert names(web.post(PATH, json={"context": context})) == expected
+
+
+def test_without_a_value_a_sticky_rollout_is_off(world: World, web: Caller) -> None:
+    switched_on(world, strategy=rollout(100, "userId"))
+    for query in ("", "?userId=", "?userId=&properties[userId]="):
+        assert names(web.get(PATH + query)) == []
+    # Zero is a value.
+    assert names(web.post(PATH, json={"context": {"userId": 0}})) == ["f"]
 
 
 def test_the_environment_of_the_token_counts(world: World, web: Caller) -> None:
