@@ -6,16 +6,24 @@ from typing import Any
 
 from evaluation.parsing import encodable
 
-# The values of a context by name, all of them text.
-Fields = Mapping[str, str]
+
+class Fields(dict[str, str]):
+    """The values of a context by name, all of them text."""
+
+    # What rollouts use instead of a random number (None). If it is empty, they raise NoIdentity.
+    identity: str | None = None
 
 
-def fields_of(context: Mapping[str, Any]) -> dict[str, str]:
+class NoIdentity(Exception):
+    """The result depends on the user, and the context does not say who that is."""
+
+
+def fields_of(context: Mapping[str, Any]) -> Fields:
     """Return the values of the context on one level: its properties, and everything else, which wins.
 
     Numbers and booleans become text. Null, lists and objects are left out. currentTime defaults to the present time.
     """
-    fields: dict[str, str] = {}
+    fields = Fields()
     properties = context.get("properties")
     if isinstance(properties, Mapping):
         add_texts(fields, properties)
@@ -25,7 +33,7 @@ def fields_of(context: Mapping[str, Any]) -> dict[str, str]:
     return fields
 
 
-def add_texts(fields: dict[str, str], values: Mapping[str, Any]) -> None:
+def add_texts(fields: Fields, values: Mapping[str, Any]) -> None:
     """Add all values that are text or can become text."""
     for name, value in values.items():
         if isinstance(value, str):

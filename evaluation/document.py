@@ -36,7 +36,7 @@ class Document:
         flag = self.flags.get(name)
         if flag is None:
             return UNKNOWN
-        fields = fields_of(context)
+        fields = context if isinstance(context, Fields) else fields_of(context)
         results = {parent.name: self.parents[parent.name].evaluate(fields) for parent in self.known_parents(flag)}
         return evaluated(flag, fields, results)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from mmh3 import hash as murmur3
 
-from evaluation.context import Fields
+from evaluation.context import Fields, NoIdentity
 
 # The fields that the stickiness "default" takes its identity from: the first that the context has.
 DEFAULT_FIELDS = ("userId", "sessionId")
@@ -18,9 +18,11 @@ def bucket_of(group: str, identity: str, size: int, seed: int = 0) -> int:
     return murmur3(f"{group}:{identity}".encode("utf-8", "replace"), seed, signed=False) % size + 1
 
 
-def random_identity() -> str:
-    """Return one of 10,000 identities, by chance."""
-    return str(random.randrange(10_000))
+def random_identity(fields: Fields) -> str:
+    """Return one of 10,000 identities, by chance, or the identity that the fields have instead."""
+    if fields.identity == "":
+        raise NoIdentity
+    return fields.identity or str(random.randrange(10_000))
 
 
 def first_of(fields: Fields, names: Iterable[str]) -> str:
@@ -29,7 +31,7 @@ def first_of(fields: Fields, names: Iterable[str]) -> str:
         found = fields.get(name)
         if found is not None:
             return found
-    return random_identity()
+    return random_identity(fields)
 
 
 class Rollout:
@@ -47,7 +49,9 @@ class Rollout:
         if self.stickiness == "default":
             return first_of(fields, DEFAULT_FIELDS)
         if self.stickiness == "random":
-            return random_identity()
+            return random_identity(fields)
+        if fields.identity is not None and self.stickiness in DEFAULT_FIELDS:
+            return first_of(fields, (self.stickiness,))
         return fields.get(self.stickiness)
 
     def bucket(self, identity: str) -> int:
@@ -55,7 +59,7 @@ class Rollout:
 
     def satisfied(self, fields: Fields) -> bool:
         """Return whether the identity of the context is in the rollout. Without an identity it is not."""
-        identity = self.identity(fields)
+        identity = self.identity(fields) if self.percentage else None
         return identity is not None and self.bucket(identity) <= self.percentage
 
     @property

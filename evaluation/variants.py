@@ -61,7 +61,9 @@ class Variants:
         override = self.override(fields)
         if override is not None:
             return override.position
-        return self.index_of_bucket(self.bucket(self.identity(fields))) if self.limits[-1] else None
+        if not self.split:
+            return self.index_of_bucket(1) if self.limits[-1] else None
+        return self.index_of_bucket(self.bucket(self.identity(fields)))
 
     def override(self, fields: Fields) -> Override | None:
         """Return the first override that the context satisfies."""
@@ -73,9 +75,9 @@ class Variants:
     def identity(self, fields: Fields) -> str:
         """Return what the bucket is computed from: random if the context does not have it."""
         if self.stickiness == "default":
-            return first_of(fields, (*DEFAULT_FIELDS, "remoteAddress"))
+            return first_of(fields, (*DEFAULT_FIELDS, "remoteAddress") if fields.identity is None else DEFAULT_FIELDS)
         if self.stickiness == "random":
-            return random_identity()
+            return random_identity(fields)
         return first_of(fields, (self.stickiness,))
 
     def bucket(self, identity: str) -> int:

@@ -2,31 +2,51 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from evaluation.context import Fields, NoIdentity, fields_of
+from evaluation.document import Document
 from evaluation.results import FlagFacts, Result
 from evaluation.variants import Payload, Variant
-from validators.errors import InvalidPayload
+from validators.errors import InvalidPayload, TargetingKeyMissing
 
+NO_KEY = "context.targetingKey: is required, because a rollout or the variants of this flag depend on it"
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 LEADING_ZEROS = re.compile(r"(?<=^)(-?)0+(?=\d)")
 
 
+def fields_for(context: Mapping[str, Any]) -> Fields:
+    """Return the values of a context. The user id replaces a missing session id and random numbers."""
+    # Our choice: clients poll, and OFREP has no sessions. So the same targeting key always gets the same result.
+    fields = fields_of(context)
+    fields.identity = fields.get("userId", "")
+    return fields
+
+
+def result_of(flags: Document, name: str, fields: Fields) -> Result:
+    """Return the result of a flag. Raise TargetingKeyMissing if the result depends on it."""
+    try:
+        return flags.evaluate(name, fields)
+    except NoIdentity:
+        # Our choice: flags without a rollout, such as kill switches, need no key.
+        raise TargetingKeyMissing(NO_KEY) from None
+
+
 def evaluation(result: Result) -> str:
-    """Return the JSON text of a result. Raise InvalidPayload if the payload of its variant cannot be parsed."""
+    """Return the JSON text of a result. Raise InvalidPayload if the payload of its variant cannot be a value."""
     assert result.facts is not None
     if result.ofrep_text is None:
         result.ofrep_text = written(result, result.facts)
     return result.ofrep_text
 
 
-def evaluation_or_failure(result: Result) -> str:
-    """Return the JSON text of a result, as an item of a list: with an error if its payload cannot be parsed."""
+def evaluation_or_failure(flags: Document, name: str, fields: Fields) -> str:
+    """Return the JSON text of the result of a flag, as an item of a list: with an error instead of raising it."""
     try:
-        return evaluation(result)
-    except InvalidPayload as error:
-        key = result.facts.name if result.facts else ""
-        return dumps({"key": key, "errorCode": error.ofrep_code, "errorDetails": error.description})
+        return evaluation(result_of(flags, name, fields))
+    except (InvalidPayload, TargetingKeyMissing) as error:
+        return dumps({"key": name, "errorCode": error.ofrep_code, "errorDetails": error.description})
 
 
 def written(result: Result, facts: FlagFacts) -> str:
@@ -52,8 +72,8 @@ def value_text(facts: FlagFacts, enabled: bool, variant: Variant | None) -> str 
     return "true" if variant is None or variant.payload is None else payload_text(variant.payload)
 
 
-def payload_text(payload: Payload) -> str:
-    """Return a payload as JSON text. Numbers keep their spelling: clients tell 3 from 3.0."""
+def payload_text(payload: Payload) -> str | None:
+    """Return a payload as JSON text, or None for null. Numbers keep their spelling: clients tell 3 from 3.0."""
     if payload.type == "number":
         number = LEADING_ZEROS.sub(r"\1", payload.value)
         if not NUMBER.fullmatch(number):
@@ -61,10 +81,13 @@ def payload_text(payload: Payload) -> str:
         return number
     if payload.type == "json":
         try:
-            json.loads(payload.value, parse_constant=refuse)
+            value = json.loads(payload.value, parse_constant=refuse)
         except (ValueError, RecursionError):
             raise InvalidPayload("The payload of the variant is not JSON.") from None
-        return payload.value
+        if isinstance(value, list):
+            raise InvalidPayload("The payload of the variant is a list. OFREP has no lists: use an object.")
+        # Without a value, the application uses its own default, which is what null means in OFREP.
+        return None if value is None else payload.value
     return dumps(payload.value)
 
 

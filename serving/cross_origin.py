@@ -6,6 +6,7 @@ from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import Forbidden
 
 from rules.client_access import ClientToken, require_client
+from serving.responses import empty_response
 from validators.tokens.origins import ANY
 
 # The operations below these paths are for browsers. Other operations have no CORS headers.
@@ -33,7 +34,8 @@ def preflight_response() -> Response | None:
     """Return the response to a preflight request. It has no token, so it allows every origin and every header."""
     if request.method != "OPTIONS" or not is_for_browsers():
         return None
-    response = Response(status=204, headers=PREFLIGHT)
+    response = empty_response(204)
+    response.headers.update(PREFLIGHT)
     requested = request.headers.get("Access-Control-Request-Headers", "").split(",")
     names = [name.strip() for name in requested if HEADER_NAME.fullmatch(name.strip())]
     if names:

@@ -106,14 +106,18 @@ def login_form(status: int) -> dict[str, Any]:
     return {"type": "password", "path": path, "defaultHidden": False, "options": []}
 
 
+OFREP_PATH = "/ofrep/v1/evaluate/flags"
+
+
 # Our choice: the error body of OFREP beside our three keys. OFREP has no code for the status 401 and others.
 def ofrep_members(message: str, error: HTTPException | None = None) -> dict[str, str]:
     """Return what an error of OFREP has beside the three keys. Other errors have nothing more."""
-    if request.blueprint != "ofrep":
+    # By path, because a request with a wrong method has no view.
+    if not request.path.startswith(OFREP_PATH):
         return {}
-    key = (request.view_args or {}).get("feature_name")
+    key = request.path.removeprefix(OFREP_PATH).removeprefix("/")
     code = getattr(error, "ofrep_code", "INVALID_CONTEXT" if isinstance(error, BadRequest) else "GENERAL")
-    return ({} if key is None else {"key": key}) | {"errorCode": code, "errorDetails": message}
+    return ({"key": key} if key else {}) | {"errorCode": code, "errorDetails": message}
 
 
 def error_body(name: str, message: str, **more: Any) -> tuple[str, str]:

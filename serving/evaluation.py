@@ -2,7 +2,6 @@
 
 import gzip
 from hashlib import blake2b
-from secrets import token_hex
 
 from flask import Response
 
@@ -19,12 +18,10 @@ GZIP_LEVEL = 1
 
 def completed(token: ClientToken, context: Context) -> Context:
     """Return a context with the environment of the token, and with what the request says about its sender."""
-    return context | {
-        # Our choice: the token decides, because the JS SDK always sends environment=default.
-        "environment": environment_of(token, None),
-        "sessionId": context.get("sessionId") or token_hex(8),
-        "remoteAddress": context.get("remoteAddress") or str(exact_address() or ""),
-    }
+    address = exact_address()
+    known = {} if address is None else {"remoteAddress": str(address)}
+    # Our choice: the token decides, because the JS SDK always sends environment=default.
+    return known | context | {"environment": environment_of(token, None)}
 
 
 def hashed_response(text: str) -> Response:

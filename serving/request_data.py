@@ -13,7 +13,7 @@ from marshmallow import ValidationError
 from werkzeug.exceptions import BadRequest, HTTPException, UnsupportedMediaType
 
 from validators import MAX_ITEMS, Body, Query, Stored, load_or_400, or_400, parse, read, read_each
-from validators.errors import Unavailable
+from validators.errors import MalformedJSON, Unavailable
 from validators.query_fields import Repeated
 
 # In bytes. gunicorn limits the whole request line, but other WSGI servers may not.
@@ -50,7 +50,7 @@ def required_body() -> bytes:
     if (raw or request.mimetype) and request.mimetype != "application/json":
         raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
     if not raw:
-        raise BadRequest("A JSON body is required.")
+        raise MalformedJSON("A JSON body is required.")
     return raw
 
 

@@ -33,9 +33,15 @@ class MalformedJSON(BadRequest):
 
 
 class InvalidPayload(BadRequest):
-    """400: the payload of a variant cannot be parsed."""
+    """400: the payload of a variant cannot be parsed, or cannot be a value in OFREP."""
 
     ofrep_code = "PARSE_ERROR"
+
+
+class TargetingKeyMissing(BadRequest):
+    """400: the result depends on a targeting key that the context lacks."""
+
+    ofrep_code = "TARGETING_KEY_MISSING"
 
 
 class UnknownFlag(NotFound):

@@ -1,5 +1,7 @@
 """The flags of one user, evaluated for browsers and mobile apps (neighbours.md 3.19)."""
 
+from secrets import token_hex
+
 from flask import Blueprint, Response
 
 from rules.client_access import FRONTEND_KINDS, ClientToken
@@ -40,6 +42,6 @@ def evaluate_frontend_flags() -> Response:
 
 def flags_response(token: ClientToken, context: Context) -> Response:
     """Return the flags that are on for a context, each with its variant."""
-    context = completed(token, context)
+    context = {"sessionId": token_hex(8)} | completed(token, context)
     flags = document(token, context["environment"]).flags.evaluate_all(context)
     return hashed_response('{"toggles":[' + ",".join(result.text for _, result in flags) + "]}")

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, request
 
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS
 from rules.client_documents import document
-from rules.ofrep import evaluation, evaluation_or_failure
+from rules.ofrep import evaluation, evaluation_or_failure, fields_for, result_of
 from serving.contract import operation
 from serving.cross_origin import require_page
 from serving.evaluation import completed, hashed_response
@@ -31,7 +31,8 @@ def accept_api_key() -> None:
 def evaluate_flag_by_ofrep(feature_name: str) -> Response:
     """Evaluate a flag for a user.
 
-    `targetingKey` of the context is the user id. Without `value` in the response, the application uses its own default.
+    `targetingKey` of the context is the user id. It is required if the result depends on a rollout or on variants.
+    Without `value` in the response, the application uses its own default.
     The token can be in the header Authorization or X-API-Key. Evaluations do not count as usage.
     """
     token = require_page(*KINDS)
@@ -39,7 +40,7 @@ def evaluate_flag_by_ofrep(feature_name: str) -> Response:
     flags = document(token, context["environment"]).flags
     if feature_name not in flags.flags:
         raise UnknownFlag("No flag has that name in the projects of the token.")
-    return json_response(evaluation(flags.evaluate(feature_name, context)))
+    return json_response(evaluation(result_of(flags, feature_name, fields_for(context))))
 
 
 @bp.post("/ofrep/v1/evaluate/flags")
@@ -47,11 +48,12 @@ def evaluate_flag_by_ofrep(feature_name: str) -> Response:
 def evaluate_flags_by_ofrep() -> Response:
     """Evaluate all flags for a user.
 
-    The response has an ETag. With the same ETag in If-None-Match, an unchanged response is 304.
+    A flag that needs a missing `targetingKey` has an `errorCode` instead of a value. The response has an ETag. With the
+    same ETag in If-None-Match, an unchanged response is 304.
     """
     token = require_page(*KINDS)
     context = completed(token, load(OfrepContext())["context"])
     flags = document(token, context["environment"]).flags
-    results = {flag.name: result for flag, result in flags.evaluate_all(context)}
-    texts = [evaluation_or_failure(results.get(name, flag.off)) for name, flag in flags.flags.items()]
+    fields = fields_for(context)
+    texts = [evaluation_or_failure(flags, name, fields) for name in flags.flags]
     return hashed_response('{"flags":[' + ",".join(texts) + "]}")

@@ -86,7 +86,9 @@ def check(app: Flask, response: TestResponse) -> None:
     if response.request.method == "HEAD":
         return
     if status >= 400:
-        check_json(error_record(endpoint, status), response, what)
+        # A wrong method has no endpoint, but the error body of its path.
+        is_ofrep = response.request.path.startswith("/ofrep/v1/evaluate/flags")
+        check_json("ofrepError" if is_ofrep else error_record(endpoint, status), response, what)
     elif status == 304:
         expect("Content-Type" not in response.headers, what, "has a Content-Type without a body")
     elif operation and operation.lines and response.mimetype == LINES:

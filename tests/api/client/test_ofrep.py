@@ -1,7 +1,5 @@
 """OFREP, the OpenFeature Remote Evaluation Protocol 0.3."""
 
-from typing import Any
-
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
@@ -11,23 +9,8 @@ from rules.ofrep import evaluation
 from sql.database import Connection
 from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
 from tests.support.flags import depend
+from tests.support.ofrep import PATH, add_variants, evaluated, listed
 from tests.support.world import Caller, World, refused
-
-PATH = "/ofrep/v1/evaluate/flags"
-
-
-def add_variants(caller: Caller, *payloads: Json | None, flag: str = "f") -> None:
-    """Give a flag variants named 1, 2, … in development, with these payloads."""
-    variants = [
-        {"name": str(number), "weight": 1000 // len(payloads), "weightType": "variable", "stickiness": "userId"}
-        | ({} if payload is None else {"payload": payload})
-        for number, payload in enumerate(payloads, 1)
-    ]
-    response = caller.put(
-        f"/api/admin/projects/default/features/{flag}/environments/development/variants", json=variants
-    )
-    assert response.status_code == 200, response.text
-
 
 USER_7 = one_of("userId", "7")
 
@@ -36,19 +19,6 @@ USER_7 = one_of("userId", "7")
 def app_token(world: World) -> Caller:
     """An application with a client token for development."""
     return world.api_key("client")
-
-
-def evaluated(caller: Caller, key: str = "f", **context: Any) -> Json:
-    """The evaluation of a flag."""
-    response = caller.post(f"{PATH}/{key}", json={"context": context})
-    assert response.status_code == 200, response.text
-    return response.json
-
-
-def listed(response: TestResponse) -> dict[str, Json]:
-    """The evaluations in the response for all flags, by key."""
-    assert response.status_code == 200, response.text
-    return {flag["key"]: flag for flag in response.json["flags"]}
 
 
 @pytest.mark.parametrize("kind", ["client", "backend", "frontend", "admin"])
@@ -142,9 +112,8 @@ def test_a_child_of_a_parent_that_is_off_is_off(world: World, app_token: Caller,
         ("number", "0", "0"),
         ("number", "12345678901234567890", "12345678901234567890"),
         ("json", '{"colour": "blue", "size": 3.0}', '{"colour": "blue", "size": 3.0}'),
-        ("json", "[1, null]", "[1, null]"),
         ("json", '"text"', '"text"'),
-        ("json", "null", "null"),
+        ("json", "true", "true"),
     ],
 )
 def test_a_payload_is_the_value_as_it_was_written(
@@ -156,6 +125,24 @@ def test_a_payload_is_the_value_as_it_was_written(
     assert (single.json["variant"], single.json["reason"]) == ("1", "STATIC")
     for response in (single, app_token.post(PATH, json={})):
         assert f'"value":{literal},"reason"' in response.text
+
+
+def test_null_is_no_value(world: World, alice: Caller, app_token: Caller) -> None:
+    switched_on(world)
+    add_variants(alice, {"type": "json", "value": " null"})
+    for found in (evaluated(app_token), listed(app_token.post(PATH, json={}))["f"]):
+        assert (found["variant"], "value" in found) == ("1", False)
+
+
+def test_a_list_is_an_error_of_its_flag(world: World, alice: Caller, app_token: Caller) -> None:
+    switched_on(world)
+    add_variants(alice, {"type": "json", "value": "[1]"})
+    response = app_token.post(f"{PATH}/f", json={})
+    message = refused(response)
+    assert message == "The payload of the variant is a list. OFREP has no lists: use an object."
+    error = {"key": "f", "errorCode": "PARSE_ERROR", "errorDetails": message}
+    assert error.items() <= response.json.items()
+    assert listed(app_token.post(PATH, json={})) == {"f": error}
 
 
 def test_a_variant_without_payload_is_true(world: World, alice: Caller, app_token: Caller) -> None:

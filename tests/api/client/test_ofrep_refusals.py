@@ -18,6 +18,7 @@ def app_token(world: World) -> Caller:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
+        (b"", "PARSE_ERROR"),
         (b"{", "PARSE_ERROR"),
         (b"\xff", "PARSE_ERROR"),
         (b"[]", "INVALID_CONTEXT"),
@@ -46,3 +47,10 @@ def test_other_refusals_have_the_form_of_ofrep_too(app: Flask, alice: Caller, ap
     ):
         refused(response, status, name)
         assert (response.json["key"], response.json["errorCode"]) == ("f", "GENERAL")
+
+
+@pytest.mark.parametrize(("path", "key"), [(PATH, None), (f"{PATH}/f", "f"), (f"{PATH}/a%20b", "a b")])
+def test_another_method_is_refused_in_the_form_of_ofrep(app_token: Caller, path: str, key: str | None) -> None:
+    response = app_token.get(path)
+    refused(response, 405, "MethodNotAllowedError")
+    assert (response.json.get("key"), response.json["errorCode"]) == (key, "GENERAL")
