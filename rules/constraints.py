@@ -1,11 +1,12 @@
 """Check strategies: type, parameters, constraints, segments and variants, and the limits of constraints."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import current_app
 from werkzeug.exceptions import BadRequest
 
+from evaluation.constraints import date_time_of
 from rules.refusals import Refuse, quantity, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from rules.strategy_parameters import parameter_problems
@@ -14,7 +15,10 @@ from sql.vocabulary.context_fields import list_legal_values
 from sql.vocabulary.segments import share_usable_segments
 from sql.vocabulary.strategy_types import share_strategy_types
 from validators.unchanged import StoredParts
+from validators.vocabulary.constraints import DATE_OPERATORS
 
+# The greatest whole number that JavaScript has. The SDK for Node.js refuses versions with greater numbers.
+VERSION_MAX = 2**53 - 1
 Constraints = Sequence[Mapping[str, Any]]
 # What a new strategy replaces.
 NOTHING: dict[str, Any] = {"name": None, "parameters": {}, "constraints": (), "segments": (), "variants": ()}
@@ -45,11 +49,14 @@ def count_problems(constraints: Constraints, before: Constraints) -> Iterator[st
             yield f"constraints.{position}.values: {most}"
 
 
-def value_problems(constraints: Constraints, legal: Mapping[str, set[str]], before: Constraints = ()) -> Iterator[str]:
+def value_problems(
+    constraints: Constraints, legal: Mapping[str, set[str]], before: Constraints = (), *, imported: bool = False
+) -> Iterator[str]:
     """Yield a message for each constraint on an unknown context field, or with an illegal value.
 
     legal: the legal values by context field, as list_legal_values() returns them. before: the constraints that these
-    replace. Those that stay are not checked. A changed one can keep its context field and its values.
+    replace. Those that stay are not checked. A changed one can keep its context field and its values. imported: as in
+    operand_problem().
     """
     stored, sent = StoredParts(before), StoredParts(constraints)
     replaced = [constraint for constraint in before if not sent.find(constraint)]
@@ -60,13 +67,40 @@ def value_problems(constraints: Constraints, legal: Mapping[str, set[str]], befo
         old = [other for other in replaced if (other["contextName"], other["operator"]) == (name, operator)]
         if name not in legal and not old:
             yield f"constraints.{position}.contextName: must be an existing context field, not {name}"
-        elif legal.get(name) and not legal[name].issuperset(values_of(constraint).difference(*map(values_of, old))):
+        elif problem := operand_problem(constraint, imported=imported):
+            yield f"constraints.{position}.{problem}"
+        elif legal.get(name) and not (
+            legal[name].issuperset(values_of(constraint).difference(*map(values_of, old)))
+            or is_legal_date(constraint, legal[name])
+        ):
             yield f"constraints.{position}: must have only legal values of the context field {name}"
 
 
 def values_of(constraint: Mapping[str, Any]) -> set[str]:
     """Return the values of a constraint."""
     return {*constraint.get("values", ()), *([constraint["value"]] if "value" in constraint else ())}
+
+
+def operand_problem(constraint: Mapping[str, Any], *, imported: bool = False) -> str | None:
+    """Return a message about missing values, or about a version that some SDKs cannot compare, otherwise None.
+
+    imported: allow a constraint without values that matches no user. Unleash accepts it, and it does no harm.
+    """
+    operator = constraint.get("operator", "")
+    if operator in ("IN", "NOT_IN") and not constraint["values"]:
+        matches_no_user = constraint["inverted"] is (operator == "NOT_IN")
+        return None if imported and matches_no_user else "values: must have at least one value"
+    if operator.startswith("SEMVER"):
+        release, _, more = constraint["value"].partition("+")[0].partition("-")
+        if any(part.isdigit() and int(part) > VERSION_MAX for part in f"{release}.{more}".split(".")):
+            return f"value: must be a version with numbers of at most {VERSION_MAX}, which all SDKs can compare"
+    return None
+
+
+def is_legal_date(constraint: Mapping[str, Any], legal: Iterable[str]) -> bool:
+    """Return whether a constraint has a date that is among the legal values in another form."""
+    is_date = constraint.get("operator") in DATE_OPERATORS
+    return is_date and date_time_of(constraint["value"]) in map(date_time_of, legal)
 
 
 def check_segments(
@@ -107,6 +141,8 @@ def check_strategies(
     strategies: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any] | None]],
     project: str,
     refuse: Refuse = raise_error,
+    *,
+    imported: bool = False,
 ) -> None:
     """Refuse flags with a strategy whose type is unknown, or that is invalid in another way.
 
@@ -141,7 +177,7 @@ def check_strategies(
             ),
             *variant_problems(strategy["variants"], replaced["variants"], stickiness),
             *count_problems(strategy["constraints"], replaced["constraints"]),
-            *value_problems(strategy["constraints"], legal, replaced["constraints"]),
+            *value_problems(strategy["constraints"], legal, replaced["constraints"], imported=imported),
             *segment_problems(strategy["segments"], usable, replaced["segments"]),
         ]
         if problems:

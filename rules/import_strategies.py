@@ -57,7 +57,7 @@ def write_environment(
         for strategy in added
         if "given" in strategy
     ]
-    check_strategies(conn, checked, flags[0]["project_id"], findings.refuse)
+    check_strategies(conn, checked, flags[0]["project_id"], findings.refuse, imported=True)
     counts = [(flag, len(kept + added)) for flag, kept, added, removed in plans if len(added) > len(removed)]
     strategy_rules.refuse_too_many(counts, findings.refuse)
     plans = [plan for plan in plans if plan[0]["name"] not in findings.refused]

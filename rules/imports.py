@@ -190,7 +190,7 @@ def write(
     # Flags that cannot be created have no id. Check their strategies here, to find all problems at once.
     nameless = document.without(by_name)
     new_strategies = [(flag.name, strategy, None) for flag in nameless.flags for strategy in flag.strategies]
-    check_strategies(conn, new_strategies, project["id"], findings.refuse)
+    check_strategies(conn, new_strategies, project["id"], findings.refuse, imported=True)
     document = document.without({flag.name for flag in nameless.flags})
     change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
     write_tags(conn, actor, document, by_name, findings)

@@ -8,7 +8,7 @@ from marshmallow import ValidationError, missing, post_load, validates_schema
 
 from validators import Body
 from validators.fields import Integer, ListOf, Nested, OneOf, Text
-from validators.vocabulary.constraints import NUMBER
+from validators.vocabulary.constraints import NUMBER, Operand
 
 TOTAL_WEIGHT = 1000
 WEIGHT_TYPES = frozenset({"variable", "fix"})
@@ -24,7 +24,7 @@ class Payload(Body):
     type = OneOf(
         PAYLOAD_TYPES, "json, csv, string or number", required=True, metadata={"description": "Type of the value."}
     )
-    value = Text(required=True, metadata={"description": "Value as text."})
+    value = Operand(required=True, metadata={"description": "Value as text."})
 
     @validates_schema
     def check_value(self, data: dict[str, Any], **_: Any) -> None:
@@ -49,7 +49,7 @@ class Override(Body):
     example: ClassVar = {"contextName": "userId", "values": ["7"]}
 
     contextName = Text(min=1, max=100, required=True, metadata={"description": "Context field."})
-    values = ListOf(Text(min=1, max=100), required=True, metadata={"description": "Values of the field."})
+    values = ListOf(Operand(min=1, max=100), required=True, metadata={"description": "Values of the field."})
 
 
 class NoOverrides(ListOf):

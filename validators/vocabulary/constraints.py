@@ -1,6 +1,7 @@
 """A constraint: a condition on a context field (api.md 5; valid values: neighbours.md 1.5)."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -25,6 +26,15 @@ SEMVER = re.compile(
 )
 
 
+class Operand(Text):
+    """A text that many people write as a number. Unleash converts such numbers; the message says what to write."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise ValidationError('must be a string: write the number in quotes, such as "5"')
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
 class Constraint(Body):
     """A constraint. Loaded in the stored form: value if it is given, and always all other properties."""
 
@@ -38,9 +48,9 @@ class Constraint(Body):
         OPERATORS, "one of the operators", required=True, metadata={"description": "Operator of the comparison."}
     )
     values = ListOf(
-        Text(min=1, max=100), load_default=list, metadata={"description": "Values, for an operator that takes several."}
+        Operand(min=1, max=100), load_default=list, metadata={"description": "Values, for operators that take several."}
     )
-    value = Text(
+    value = Operand(
         max=100,
         metadata={"description": "Value, for an operator that takes only one: a number, a date-time or a version."},
     )

@@ -8,13 +8,16 @@ from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 
 PATH = "/api/admin/constraints/validate"
+IN_QUOTES = 'must be a string: write the number in quotes, such as "5"'
+BIG_VERSION = "must be a version with numbers of at most 9007199254740991, which all SDKs can compare"
 GOOD = [
-    {"operator": "IN"},
+    {"operator": "IN", "values": ["7"], "value": ""},
     {"operator": "NOT_IN", "values": ["7"], "inverted": True, "caseInsensitive": True},
     {"operator": "STR_CONTAINS", "values": ["7"]},
     {"operator": "NUM_GTE", "value": "-3.5"},
     {"operator": "DATE_AFTER", "value": "2026-05-31T12:00:00+02:00", "values": []},
     {"operator": "SEMVER_LT", "value": "1.2.3-beta.1"},
+    {"operator": "SEMVER_EQ", "value": f"{2**53 - 1}.0.0-rc-{2**64}.a{2**64}+{2**64}"},
 ]
 BAD = [
     ({"operator": "EQUALS"}, "operator: must be one of the operators"),
@@ -25,6 +28,17 @@ BAD = [
     ({"operator": "IN", "inverted": "true"}, "inverted: must be true or false"),
     ({"operator": "IN", "legal": []}, "legal: unknown property"),
     ({"operator": "STR_ENDS_WITH", "values": []}, "values: must have at least one value"),
+    ({"operator": "STR_CONTAINS", "value": "7"}, "values: must have at least one value"),
+    ({"operator": "IN"}, "values: must have at least one value"),
+    ({"operator": "IN", "values": [], "inverted": True}, "values: must have at least one value"),
+    ({"operator": "NOT_IN", "values": []}, "values: must have at least one value"),
+    ({"operator": "NOT_IN", "value": "blocked-user"}, "values: must have at least one value"),
+    ({"operator": "IN", "values": [7]}, f"values.0: {IN_QUOTES}"),
+    ({"operator": "NUM_EQ", "value": 5.5}, f"value: {IN_QUOTES}"),
+    ({"operator": "NUM_EQ", "value": True}, "value: must be a string"),
+    ({"operator": "SEMVER_EQ", "value": "99999999999999999999.1.1"}, f"value: {BIG_VERSION}"),
+    ({"operator": "SEMVER_GT", "value": f"1.0.{2**53}"}, f"value: {BIG_VERSION}"),
+    ({"operator": "SEMVER_LT", "value": f"1.0.0-rc.{2**53}"}, f"value: {BIG_VERSION}"),
     ({"operator": "NUM_EQ", "values": ["1"]}, "value: is required with this operator"),
     ({"operator": "NUM_EQ", "value": "one"}, "value: must be a number, such as 3.5"),
     (
@@ -66,6 +80,16 @@ def test_a_field_with_legal_values_can_have_those_alone(victor, conn):
     ):
         answer = victor.post(PATH, json={"contextName": "plan"} | constraint)
         assert answer.status_code == 204 if fits else refused(answer) == message
+
+
+@pytest.mark.parametrize("legal", ["2026-05-31T12:00:00Z", "2026-05-31T14:00:00+02:00", "2026-05-31t12:00:00.0000z"])
+@pytest.mark.parametrize("date", ["2026-05-31T12:00:00Z", "2026-05-31T13:00:00.000+01:00"])
+def test_a_date_is_legal_in_any_form(victor, conn, legal, date):
+    context_fields.insert(conn, "day", legal_values=[{"value": "never"}, {"value": legal}])
+    asked = {"contextName": "day", "operator": "DATE_AFTER"}
+    assert victor.post(PATH, json=asked | {"value": date}).status_code == 204
+    message = "body: must have only legal values of the context field day"
+    assert refused(victor.post(PATH, json=asked | {"value": "2026-05-31T12:00:00.001Z"})) == message
 
 
 def test_a_field_can_be_named_as_the_places_of_a_list_are(victor, conn):

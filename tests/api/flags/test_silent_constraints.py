@@ -1,0 +1,106 @@
+"""Constraints that would silently match every user or no user are refused by every operation that takes constraints."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.documents import bring_in, document, place, strategy, validated
+from tests.support.fingerprint import fingerprint
+from tests.support.world import Caller, World, refused
+
+FLAG = "/api/admin/projects/default/features/f"
+STRATEGIES = f"{FLAG}/environments/development/strategies"
+DEFAULT = "/api/admin/projects/default/environments/development/default-strategy"
+SEGMENTS = "/api/admin/segments"
+NO_VALUES = "constraints.0.values: must have at least one value"
+BIG = "constraints.0.value: must be a version with numbers of at most 9007199254740991, which all SDKs can compare"
+IN_QUOTES = 'must be a string: write the number in quotes, such as "5"'
+# Constraints, and the message that refuses each.
+SILENT: dict[str, tuple[dict[str, Any], str]] = {
+    "value for values": ({"operator": "NOT_IN", "value": "blocked-user"}, NO_VALUES),
+    "in nothing": ({"operator": "IN", "values": []}, NO_VALUES),
+    "not in nothing": ({"operator": "NOT_IN", "values": []}, NO_VALUES),
+    "text": ({"operator": "STR_STARTS_WITH", "value": "a"}, NO_VALUES),
+    "values for value": (
+        {"operator": "NUM_GT", "values": ["5"]},
+        "constraints.0.value: is required with this operator",
+    ),
+    "version": ({"operator": "SEMVER_EQ", "value": "99999999999999999999.1.1"}, BIG),
+    "number": ({"operator": "NUM_GT", "value": 5}, f"constraints.0.value: {IN_QUOTES}"),
+    "numbers": ({"operator": "IN", "values": [1, 2]}, f"constraints.0.values.0: {IN_QUOTES}"),
+}
+
+
+@pytest.mark.parametrize(("constraint", "message"), SILENT.values(), ids=SILENT)
+def test_such_a_constraint_is_refused_everywhere(
+    world: World, alice: Caller, constraint: dict[str, Any], message: str
+) -> None:
+    world.flag("f")
+    good = {"name": "flexibleRollout", "constraints": [{"contextName": "userId", "operator": "IN", "values": ["7"]}]}
+    path = f"{STRATEGIES}/{alice.post(STRATEGIES, json=good).json['id']}"
+    segment = f"{SEGMENTS}/{alice.post(SEGMENTS, json={**good, 'name': 's'}).json['id']}"
+    bad = {"constraints": [{"contextName": "userId", **constraint}]}
+    patch = [{"op": "replace", "path": "/constraints", "value": bad["constraints"]}]
+    before, since = fingerprint(world.conn), world.last_event_id()
+    for response in (
+        alice.post(STRATEGIES, json={**good, **bad}),
+        alice.put(path, json=bad),
+        alice.request("PATCH", path, json=patch),
+        alice.post(DEFAULT, json={**good, **bad}),
+        alice.post(SEGMENTS, json={**bad, "name": "t"}),
+        alice.put(segment, json={**bad, "name": "s"}),
+    ):
+        assert message in refused(response)
+    assert (fingerprint(world.conn), world.events(since)) == (before, [])
+
+
+def test_an_import_keeps_a_constraint_that_matches_no_user(world: World, alice: Caller) -> None:
+    no_user = [("IN", False), ("NOT_IN", True)]
+    constraints = [{"contextName": "userId", "operator": name, "inverted": inverted} for name, inverted in no_user]
+    bring_in(alice, document("f", featureStrategies=[strategy(constraints=constraints)]))
+    [added] = place(world)["strategies"]
+    assert [(one["operator"], one["values"]) for one in added["constraints"]] == [("IN", []), ("NOT_IN", [])]
+    for name, inverted in no_user:
+        everybody = {"contextName": "userId", "operator": name, "inverted": not inverted}
+        data = document("f", featureStrategies=[strategy(constraints=[everybody])])
+        assert list(validated(alice, data)["errors"]) == [NO_VALUES]
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"),
+    [
+        ({"payload": {"type": "number", "value": 5}}, f"0.payload.value: {IN_QUOTES}"),
+        ({"overrides": [{"contextName": "userId", "values": [7]}]}, f"0.overrides.0.values.0: {IN_QUOTES}"),
+        ({"weight": "500"}, "0.weight: must be a whole number"),
+        ({"weight": 33.3}, "0.weight: must be a whole number"),
+    ],
+)
+def test_numbers_and_texts_are_not_converted(
+    world: World, alice: Caller, variant: dict[str, Any], message: str
+) -> None:
+    world.flag("f")
+    whole = {"name": "a", "weight": 1000, "weightType": "variable", "stickiness": "default"} | variant
+    assert refused(alice.put(f"{FLAG}/variants", json=[whole])).startswith(message)
+
+
+def test_an_empty_group_is_a_group_of_its_own(world: World, alice: Caller) -> None:
+    rollout = {"rollout": "50", "stickiness": "userId"}
+    empty = {"name": "flexibleRollout", "parameters": {**rollout, "groupId": ""}}
+    assert alice.post("/api/admin/projects/default/features", json={"name": "f"}).status_code == 201
+    stored = alice.post(STRATEGIES, json=empty).json
+    assert stored["parameters"]["groupId"] == ""
+    path = f"{STRATEGIES}/{stored['id']}"
+    for response in (alice.put(path, json=stored), alice.request("PATCH", path, json=[])):
+        assert response.json["parameters"]["groupId"] == ""
+    bring_in(alice, document("g", featureStrategies=[strategy("g", parameters=empty["parameters"])]))
+    assert place(world, "g")["strategies"][0]["parameters"]["groupId"] == ""
+    assert alice.post(DEFAULT, json=empty).json["parameters"]["groupId"] == ""
+    for name in "fg":
+        alice.post(f"/api/admin/projects/default/features/{name}/environments/development/on")
+    # Both flags are in the group "", so they are on for the same users.
+    web = world.api_key("frontend")
+    found = [web.get(f"/api/frontend?userId={user}").json["toggles"] for user in range(60)]
+    assert {tuple(flag["name"] for flag in flags) for flags in found} == {(), ("f", "g")}
+    served = json.loads(world.api_key("client").get("/api/client/features").text)["features"]
+    assert [flag["strategies"][0]["parameters"]["groupId"] for flag in served] == ["", ""]
