@@ -8,10 +8,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from evaluation.addresses import network_of
 from rules.stickiness import stickiness_problems
 
 ITEM_MAX = 500
 PERCENTAGE = re.compile("100|[1-9]?[0-9]")
+# An address, or a network with the number of its bits: not all SDKs support other masks.
+ADDRESS = re.compile(r"[0-9A-Fa-f:.]+(/(0|[1-9][0-9]*))?")
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 
@@ -38,7 +41,9 @@ def parameter_problems(
         elif name == "stickiness" and not type["editable"]:
             # Later, with_defaults() changes an empty stickiness to "default".
             yield from stickiness_problems(field, value or "default", stickiness)
-        elif (value or not type["editable"]) and (problem := value_problem(declared[name]["type"], value)):
+        elif (value or not type["editable"]) and (
+            problem := value_problem(declared[name]["type"], value) or never_matches(name, value, type)
+        ):
             yield f"{field}: {problem}"
     # Our choice: only custom types require parameters. Built-in types match no user without them, or have defaults.
     for name, parameter in declared.items() if type["editable"] else ():
@@ -65,6 +70,16 @@ def value_problem(type: str, value: str) -> str | None:
         return None if value in ("true", "false") else "must be true or false"
     if type == "list":
         return list_problem(value.split(",") if value.strip() else [])
+    return None
+
+
+def never_matches(name: str, value: str, type: Mapping[str, Any]) -> str | None:
+    """Return a message if an item in a list of a built-in type can match no user, otherwise None."""
+    for item in map(str.strip, value.split(",") if value and not type["editable"] else ()):
+        if name == "IPs" and not (ADDRESS.fullmatch(item) and network_of(item)):
+            return f"must be IP addresses or networks such as 10.0.0.0/8, with commas between them, not {item[:100]!r}"
+        if name in ("userIds", "hostNames") and ("\n" in item or "\r" in item):
+            return f"must have commas between the items, not line breaks as in {item[:100]!r}"
     return None
 
 

@@ -14,6 +14,18 @@ STRATEGIES = "/api/admin/projects/default/features/f/environments/development/st
 PERCENTAGE = "must be a whole number from 0 to 100"
 STICKINESS = "must be default, random, userId, sessionId or a context field with stickiness, not"
 EMPTY_ITEM, LONG_ITEM = "must have no empty items between commas", "must have items of at most 500 characters"
+LINE_BREAK = "must have commas between the items, not line breaks as in"
+ADDRESSES = "must be IP addresses or networks such as 10.0.0.0/8, with commas between them"
+GOOD_IPS = (
+    "", "10.0.0.1", "10.0.0.1,10.0.0.0/8", " 10.0.0.1 , ::1 ", "10.0.0.1,\n10.0.0.2\n", "10.1.2.3/8", "0.0.0.0/0",
+    "2001:DB8::/32", "::ffff:10.1.2.3", "::ffff:10.1.0.0/112", "fe80::1",
+)  # fmt: skip
+BAD_IPS = (
+    "10.0.0.1;10.0.0.2", "189.434.777.123", "10.0.0.1\n10.0.0.2", "10.0.0.1\r\n10.0.0.2", "10.0.0.1 10.0.0.2",
+    "10.0.0.1-10.0.0.9", "10.0.0.*", "10.0.0.1:80", "[::1]", "[::1]:80", "::1:80:zz", "10.0.0", "10.0.0.0/33",
+    "10.0.0.0/", "10.0.0.0/08", "10.0.0.0/255.0.0.0", "10.0.0.0/0.0.0.255", "010.0.0.1", "fe80::1%eth0", "localhost",
+    "10.0.0.0 /8", "١٠.0.0.1", "167772161", "*",
+)  # fmt: skip
 # A parameter of each type, and one that is required.
 PARAMETERS = [
     {"name": "share", "type": "percentage"},
@@ -93,14 +105,13 @@ def test_any_other_stickiness_is_refused(alice: Caller, stickiness: str) -> None
     assert refused(add(alice, {"stickiness": stickiness})) == f"parameters.stickiness: {STICKINESS} {stickiness}"
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter"), [("userWithId", "userIds"), ("remoteAddress", "IPs"), ("applicationHostname", "hostNames")]
-)
+@pytest.mark.parametrize(("name", "parameter"), [("userWithId", "userIds"), ("applicationHostname", "hostNames")])
 @pytest.mark.parametrize(
     ("items", "problem"),
     [("", None), (" a , b", None), ("x" * 500, None), (f" {'x' * 500} ,y", None)]
     + [(items, EMPTY_ITEM) for items in ("a,", ",a", "a,,b", "a, ,b", ",")]
-    + [("x" * 501, LONG_ITEM), (f"a,{'x' * 501}", LONG_ITEM)],
+    + [("x" * 501, LONG_ITEM), (f"a,{'x' * 501}", LONG_ITEM), ("a,\nb\r\n", None), ("a b", None), ("a;b", None)]
+    + [(f"x,{items}", f"{LINE_BREAK} {items!r}") for items in ("a\nb", "a\r\nb", "a\rb\nc")],
 )
 def test_lists_have_items_of_1_to_500_characters(
     alice: Caller, name: str, parameter: str, items: str, problem: str | None
@@ -110,6 +121,24 @@ def test_lists_have_items_of_1_to_500_characters(
         assert response.json["parameters"] == {parameter: items}
     else:
         assert refused(response) == f"parameters.{parameter}: {problem}"
+
+
+@pytest.mark.parametrize("ips", GOOD_IPS)
+def test_addresses_and_networks_are_accepted(alice: Caller, ips: str) -> None:
+    assert add(alice, {"IPs": ips}, "remoteAddress").json["parameters"] == {"IPs": ips}
+
+
+@pytest.mark.parametrize("item", BAD_IPS)
+def test_other_items_of_addresses_are_refused_by_name(alice: Caller, item: str) -> None:
+    for ips in (item, f"10.0.0.1, {item}"):
+        message = refused(add(alice, {"IPs": ips}, "remoteAddress"))
+        assert message == f"parameters.IPs: {ADDRESSES}, not {item!r}"
+
+
+def test_the_names_of_built_in_parameters_mean_nothing_in_custom_types(alice: Caller) -> None:
+    parameters = [{"name": name, "type": "list"} for name in ("IPs", "userIds")]
+    assert alice.post("/api/admin/strategies", json={"name": "own", "parameters": parameters}).status_code == 201
+    assert add(alice, {"IPs": "anywhere", "userIds": "a\nb"}, "own").status_code == 200
 
 
 @pytest.mark.parametrize(
