@@ -41,7 +41,7 @@ class Variants:
     Variants of a flag have the stickiness of the first one.
     """
 
-    __slots__ = ("group", "has_payloads", "limits", "overrides", "stickiness", "variants")
+    __slots__ = ("group", "has_payloads", "limits", "overrides", "split", "stickiness", "variants")
 
     def __init__(self, given: list[Any], group: str, stickiness: str | None = None) -> None:
         items = [object_of(item, "variants") for item in given]
@@ -49,6 +49,8 @@ class Variants:
         self.has_payloads = any([variant.payload for variant in self.variants])
         # The greatest bucket of each variant; the last one is the sum of all weights.
         self.limits = tuple(accumulate([weight_of(item) for item in items]))
+        # Whether there are at least two variants that contexts can get by their weights.
+        self.split = len({0, *self.limits}) > 2
         self.overrides = tuple(
             [override_of(one, index) for index, item in enumerate(items) for one in list_at(item, "overrides")]
         )
@@ -86,11 +88,6 @@ class Variants:
 
     def index_of_bucket(self, bucket: int) -> int:
         return bisect_left(self.limits, bucket)
-
-    @property
-    def split(self) -> bool:
-        """Whether there are at least two variants that contexts can get by their weights."""
-        return len({0, *self.limits}) > 2
 
 
 def override_of(given: Any, position: int) -> Override:
