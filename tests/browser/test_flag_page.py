@@ -34,8 +34,7 @@ FULL = {
         {"contextName": "userId", "operator": "IN", "values": [" 7", "8\n9", "\ufeffx"], "value": "", "inverted": True},
         {"contextName": "userId", "operator": "STR_CONTAINS", "values": ["a", "b"], "value": "c"},
         {"contextName": "userId", "operator": "NUM_GT", "values": ["1"], "value": "5", "caseInsensitive": True},
-        {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2026-01-01T00:00:00.5+01:00"},
-        {"contextName": "userId", "operator": "NOT_IN", "values": []},
+        {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2025-12-31T23:00:00.500Z"},
     ],
     "variants": [
         {"name": "blue", "weight": 300, "weightType": "fix", "stickiness": "random"},

@@ -76,7 +76,7 @@ def context(random: Random) -> dict[str, Any]:
         "properties": {"plan": random.choice(("gold", "silver", "5")), "country": random.choice(("NO", "SE", "US"))},
     }
     if random.random() < 0.8:
-        made["userId"] = str(random.randrange(10**6))
+        made["userId"] = random.choice((str(random.randrange(10**6)), str(random.randrange(10**6)), ""))
     if random.random() < 0.5:
         made["remoteAddress"] = random.choice(("10.0.0.1", "192.168.1.7", "::1", "x"))
     if random.random() < 0.5:
@@ -102,7 +102,7 @@ def variants(random: Random, *, overrides: bool) -> list[dict[str, Any]]:
 
 def strategy(random: Random, flag: str) -> dict[str, Any]:
     """A strategy of any type."""
-    group = random.choice((flag, "group"))
+    group = random.choice((flag, "group", ""))
     percentage = str(random.choice((0, 1, 10, 25, 50, 75, 99, 100)))
     stickiness = random.choice(("default", "userId", "sessionId", "plan", "score"))
     name, parameters = random.choice(
