@@ -10,10 +10,10 @@ from tests.support.world import Caller
 PATH = "/ofrep/v1/evaluate/flags"
 
 
-def add_variants(caller: Caller, *payloads: Json | None, flag: str = "f") -> None:
+def add_variants(caller: Caller, *payloads: Json | None, flag: str = "f", stickiness: str = "userId") -> None:
     """Give a flag variants named 1, 2, … in development, with these payloads."""
     variants = [
-        {"name": str(number), "weight": 1000 // len(payloads), "weightType": "variable", "stickiness": "userId"}
+        {"name": str(number), "weight": 1000 // len(payloads), "weightType": "variable", "stickiness": stickiness}
         | ({} if payload is None else {"payload": payload})
         for number, payload in enumerate(payloads, 1)
     ]

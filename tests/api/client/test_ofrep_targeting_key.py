@@ -62,9 +62,10 @@ def test_a_sticky_rollout_needs_a_targeting_key(world: World, app_token: Caller,
     assert {key: flag["value"] for key, flag in found.items()} == {"kill-switch": True, "off": False, "all": True}
 
 
-def test_several_variants_need_a_targeting_key(world: World, alice: Caller, app_token: Caller) -> None:
+@pytest.mark.parametrize("stickiness", ["default", "random", "userId", "sessionId"])
+def test_several_variants_need_a_targeting_key(world: World, alice: Caller, app_token: Caller, stickiness: str) -> None:
     switched_on(world)
-    add_variants(alice, None, None)
+    add_variants(alice, None, None, stickiness=stickiness)
     response = app_token.post(f"{PATH}/f", json={})
     assert (refused(response), response.json["errorCode"]) == (NO_KEY, "TARGETING_KEY_MISSING")
     assert evaluated(app_token, userId="7")["value"] is True
