@@ -27,9 +27,10 @@ def log_in(username: str, password: str, address: str, replaced: str = "") -> tu
     name = name_digest(username)
     with connection() as conn:
         wait = login_throttle.name_wait(conn, name)
+        is_known = login_throttle.is_known(conn, known_digest(name, address))
     raise_if_throttled(wait)
     session = secrets.token_urlsafe(32)
-    body, wait = try_password(username, name, password, session, replaced)
+    body, wait = try_password(username, name, password, address, session, replaced, is_known=is_known)
     raise_if_throttled(wait)
     # Our choice: a wrong password and an unknown, deleted or password-less user get the same response.
     if body is None:
@@ -37,7 +38,9 @@ def log_in(username: str, password: str, address: str, replaced: str = "") -> tu
     return session, body
 
 
-def try_password(username: str, name: bytes, password: str, session: str, replaced: str) -> tuple[str | None, int]:
+def try_password(
+    username: str, name: bytes, password: str, address: str, session: str, replaced: str, *, is_known: bool
+) -> tuple[str | None, int]:
     """Compare the password and begin the session. Return the user record or None, and the seconds to wait.
 
     Success: the record and 0. Wrong password: None and 0. Too many failures with this name: None and the seconds.
@@ -48,9 +51,10 @@ def try_password(username: str, name: bytes, password: str, session: str, replac
         with connection() as conn:
             user = users.find_for_login(conn, username)
         password_hash = user["password_hash"] if user else None
-        if not password_hasher().matches(password, password_hash) or user is None:
+        if not password_hasher().matches(password, password_hash, is_known) or user is None:
             break
-        new_hash = password_hasher().hash(password) if password_hasher().needs_rehash(user["password_hash"]) else None
+        needs_rehash = password_hasher().needs_rehash(user["password_hash"])
+        new_hash = password_hasher().hash(password, is_known) if needs_rehash else None
         names = [
             name,
             *(name_digest(other) for other in (user["username"], user["email"]) if other not in (None, username)),
@@ -64,6 +68,7 @@ def try_password(username: str, name: bytes, password: str, session: str, replac
                 sessions.delete(conn, digest(replaced))
                 sessions.insert(conn, digest(session), user["id"], current_app.config["SESSION_TTL_HOURS"])
                 login_throttle.forget(conn, *names)
+                login_throttle.remember(conn, {known_digest(each, address) for each in names})
                 mark_user_seen(conn, user["id"])
         if body is not None or wait:
             return body, wait
@@ -102,3 +107,12 @@ def name_digest(name: str) -> bytes:
     # somebody who steals the table cannot guess many of them. The salt is constant because all processes must compute
     # the same digest.
     return bcrypt.kdf(digest(name.lower() if "@" in name else name), b"login throttle", 32, 1, ignore_few_rounds=True)
+
+
+def known_digest(name: bytes, address: str) -> bytes:
+    """Return the digest of a name and a network: 256 IPv4 addresses, or the IPv6 network of client_address().
+
+    name: as name_digest() returns it, so that the digest is as slow to guess.
+    """
+    # Our choice: the address of a person often changes within such a network.
+    return digest(f"{name.hex()} {address.rpartition('.')[0] or address}")

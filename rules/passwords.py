@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import TypeVar
 
 import bcrypt
@@ -38,36 +38,40 @@ class PasswordHasher:
     """Hashes and compares passwords.
 
     rounds: the cost of bcrypt. queue: the maximum number of passwords that are being hashed or waiting, at least 2.
+    is_known: False for a password of anybody, such as a login with a name that has not logged in from its network.
     """
 
     def __init__(self, rounds: int, queue: int) -> None:
         self.rounds = rounds
         # The highest cost of the hashes compared so far. It is above rounds if the setting was lowered.
         self._highest_cost = rounds
-        self._queue = threading.BoundedSemaphore(max(2, queue))
-        self._hashing = threading.BoundedSemaphore(2)
+        # Our choice: unknown callers get one of two hashing threads and half of the queue. A hundred addresses with
+        # invented names had kept everybody from logging in.
+        self._queue, self._unknown_queue = (threading.BoundedSemaphore(max(2, queue) // part) for part in (1, 2))
+        self._hashing, self._unknown_hashing = threading.BoundedSemaphore(2), threading.BoundedSemaphore(1)
         # The executor starts its threads at first use: threads do not survive a fork.
         self._threads = ThreadPoolExecutor(2, "passwords", initializer=yield_to_others)
 
     @contextmanager
-    def _slot(self) -> Iterator[None]:
-        if not self._queue.acquire(blocking=False):
-            raise Busy("Too many passwords are being checked at this moment. Try again later.")
-        try:
-            with self._hashing:
+    def _slot(self, is_known: bool = True) -> Iterator[None]:
+        with ExitStack() as held:
+            for queue in (self._queue,) if is_known else (self._unknown_queue, self._queue):
+                if not queue.acquire(blocking=False):
+                    raise Busy("Too many passwords are being checked at this moment. Try again later.")
+                held.callback(queue.release)
+            with nullcontext() if is_known else self._unknown_hashing, self._hashing:
                 yield
-        finally:
-            self._queue.release()
 
-    def _run(self, work: Callable[[], Result]) -> Result:
-        with self._slot():
+    def _run(self, work: Callable[[], Result], is_known: bool = True) -> Result:
+        with self._slot(is_known):
             return self._threads.submit(work).result()
 
-    def hash(self, password: str) -> str:
+    def hash(self, password: str, is_known: bool = True) -> str:
         """Return the bcrypt hash of a password of at most MAX_BYTES bytes. Raises Busy if the queue is full."""
-        return self._run(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds))).decode()
+        hashed = self._run(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self.rounds)), is_known)
+        return hashed.decode()
 
-    def matches(self, password: str, stored: str | None) -> bool:
+    def matches(self, password: str, stored: str | None, is_known: bool = True) -> bool:
         """Return whether the password matches the stored hash. Raises Busy if the queue is full.
 
         stored None (an unknown name) and passwords of more than MAX_BYTES bytes never match. They take the same time.
@@ -85,7 +89,7 @@ class PasswordHasher:
                 bcrypt.checkpw(given[:MAX_BYTES], b"$2b$%02d$" % cost + DUMMY)
             return same
 
-        return self._run(compare) and len(given) <= MAX_BYTES
+        return self._run(compare, is_known) and len(given) <= MAX_BYTES
 
     def needs_rehash(self, stored: str) -> bool:
         """Return whether the hash has another cost than the setting."""

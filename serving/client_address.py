@@ -5,9 +5,9 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from flask import current_app, request
 
-# Our choice: the length of the IPv6 network that counts as one address. Each customer of a provider has at least such a
-# network, so a limit for single addresses would have no effect.
-CUSTOMER_BITS = 64
+# Our choice: the length of the IPv6 network that counts as one address. Most providers give a customer such a network
+# or a larger one, so a limit for single addresses would have no effect.
+CUSTOMER_BITS = 56
 # Some proxies add the port.
 WITH_PORT = re.compile(r"\[(?P<six>[^\]]*)\](?::\d+)?|(?P<four>[^:]*):\d+")
 

@@ -56,6 +56,15 @@ TIDY_UP = """
                  WHERE last_failed_at < clock_timestamp() - interval '1 day'
                  LIMIT 100
                    FOR UPDATE SKIP LOCKED))
+    ),
+    known AS (
+        DELETE FROM known_logins
+         WHERE digest = ANY(ARRAY(
+                SELECT digest
+                  FROM known_logins
+                 WHERE seen_at < clock_timestamp() - interval '30 days'
+                 LIMIT 100
+                   FOR UPDATE SKIP LOCKED))
     )
     DELETE FROM login_addresses
      WHERE address = ANY(ARRAY(
@@ -138,3 +147,27 @@ FORGET = """
 def forget(conn: Connection, *names: bytes) -> None:
     """Delete the failures of these names."""
     run(conn, FORGET, {"names": list(names)})
+
+
+IS_KNOWN = """
+    SELECT EXISTS (
+        SELECT FROM known_logins WHERE digest = %(digest)s AND seen_at > clock_timestamp() - interval '30 days')
+"""
+
+
+def is_known(conn: Connection, digest: bytes) -> bool:
+    """Return whether a name has logged in from a network in the last 30 days. digest: of both."""
+    return value(conn, IS_KNOWN, {"digest": digest})
+
+
+REMEMBER = """
+    INSERT INTO known_logins AS known (digest, seen_at)
+    SELECT digest, clock_timestamp() FROM unnest(%(digests)s::bytea[]) AS digest ORDER BY digest
+    ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at
+     WHERE known.seen_at < clock_timestamp() - interval '1 day'
+"""
+
+
+def remember(conn: Connection, digests: set[bytes]) -> None:
+    """Remember for 30 days that names have logged in from a network. digests: as in is_known()."""
+    run(conn, REMEMBER, {"digests": list(digests)})

@@ -14,6 +14,7 @@ from rules import passwords
 from sql.database import value
 from tests.support.instance import pinned_to
 from tests.support.login import HASH, ada, log_in
+from tests.support.login_throttle import from_address
 from tests.support.signup import counts, guest, invitation, sign_up
 from tests.support.world import PASSWORD, Caller, refused
 
@@ -165,6 +166,80 @@ def test_a_crowd_before_the_hasher_is_sent_away_and_nothing_is_counted(app, worl
     assert world.events(since) == []
     assert value(conn, "SELECT count(*) FROM login_throttle") == 0
     assert log_in(stranger, "ada").status_code == 200
+
+
+@pytest.fixture
+def crowd(app):
+    """Strangers who fill their half of the queue."""
+    hasher = app.extensions["passwords"]
+    with ExitStack() as stack:
+        for _ in range(app.config["THREADS"] // 4):
+            assert hasher._unknown_queue.acquire(blocking=False)
+            stack.callback(hasher._unknown_queue.release)
+        yield stack
+
+
+@pytest.mark.parametrize(
+    ("known", "same", "other"),
+    [
+        ("192.0.2.1", ["192.0.2.254", "::ffff:192.0.2.7"], ["192.0.3.1", "2001:db8::1"]),
+        ("::ffff:192.0.2.1", ["192.0.2.9"], ["::ffff:192.0.3.1"]),
+        ("2001:db8::1", ["2001:db8:0:ff::1"], ["2001:db8:0:100::1", "192.0.2.1"]),
+    ],
+)
+def test_half_of_the_queue_is_for_names_known_in_their_network(world, stranger, request, known, same, other):
+    ada(world, email="ada@example.org")
+    assert log_in(stranger, "ada", **from_address(known)).status_code == 200
+    request.getfixturevalue("crowd")
+    for address in (known, *same):
+        # The other name of the user is known too.
+        for name in ("ada", "Ada@example.org"):
+            assert log_in(stranger, name, **from_address(address)).status_code == 200
+    for address in other:
+        refused(log_in(stranger, "ada", **from_address(address)), 503, "UnavailableError")
+    refused(log_in(stranger, "nobody", **from_address(known)), 503, "UnavailableError")
+    refused(sign_up(stranger, invitation(world)), 503, "UnavailableError")
+
+
+def test_a_name_is_known_by_its_right_password_for_30_days(world, stranger, conn, request):
+    ada(world)
+    assert log_in(stranger, "ada", "wrong horse battery").status_code == 401
+    assert log_in(stranger, "nobody").status_code == 401
+    assert value(conn, "SELECT count(*) FROM known_logins") == 0
+    assert log_in(stranger, "ada").status_code == 200
+    conn.execute("UPDATE known_logins SET seen_at = now() - interval '29 days'")
+    crowd = request.getfixturevalue("crowd")
+    assert log_in(stranger, "ada").status_code == 200
+    # That login counts again.
+    assert value(conn, "SELECT min(seen_at) > now() - interval '1 day' FROM known_logins")
+    conn.execute("UPDATE known_logins SET seen_at = now() - interval '31 days'")
+    refused(log_in(stranger, "ada"), 503, "UnavailableError")
+    assert value(conn, "SELECT count(*) FROM known_logins") == 0
+    crowd.close()
+    assert log_in(stranger, "ada").status_code == 200
+
+
+def test_users_with_a_session_change_their_password_beside_a_crowd(world, stranger, request):
+    ada(world)
+    cookie = log_in(stranger, "ada").headers["Set-Cookie"].split(";")[0]
+    request.getfixturevalue("crowd")
+    password = "another horse battery"
+    body = {"oldPassword": PASSWORD, "password": password, "confirmPassword": password}
+    response = stranger.post("/api/admin/user/change-password", json=body, headers={"Cookie": cookie})
+    assert response.status_code == 200
+
+
+def test_strangers_use_one_hashing_thread():
+    hasher = passwords.PasswordHasher(rounds=4, queue=8)
+    second = threading.Thread(target=hasher.matches, args=["a password", None, False])
+    with hasher._slot(False):
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        # Known names need not wait.
+        assert not hasher.matches("a password", None)
+    second.join(10)
+    assert not second.is_alive()
 
 
 @pytest.mark.parametrize("rounds", [4, 5])

@@ -103,11 +103,13 @@ def test_no_login_waits_for_the_cleanup(world, app, conn, gate, name):
     conn.execute(f"INSERT INTO sessions (digest, user_id, expires_at) VALUES (%s, %s, {old})", [digest(name), user.id])
     conn.execute(f"INSERT INTO login_throttle VALUES (%s, 1, {old}, {old})", [name_digest(f"old {name}")])
     conn.execute(f"INSERT INTO login_addresses VALUES (%s, '{{}}', {old})", [name])
+    conn.execute("INSERT INTO known_logins VALUES (%s, now() - interval '31 days')", [digest(name)])
     with gate.transaction():
         for table, since in {
             "sessions": "expires_at",
             "login_throttle": "last_failed_at",
             "login_addresses": "last_attempt_at",
+            "known_logins": "seen_at",
         }.items():
             assert gate.execute(f"SELECT FROM {table} WHERE {since} < now() - interval '1 day' FOR UPDATE").rowcount
         assert log_in(Caller(app), name).status_code == 200

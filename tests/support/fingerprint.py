@@ -4,7 +4,7 @@ from sql.database import Connection
 
 # A refusal may leave these marks: when a user was seen, and failed logins.
 FREE_COLUMNS = ["seen_at", "login_attempts"]
-FREE_TABLES = {"user_seen_days", "login_throttle", "login_addresses"}
+FREE_TABLES = {"user_seen_days", "login_throttle", "login_addresses", "known_logins"}
 TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1"
 ROWS = """
     SELECT '{0}' AS name, count(*) || ' ' || coalesce(md5(string_agg(row, '' ORDER BY row COLLATE "C")), '') AS rows

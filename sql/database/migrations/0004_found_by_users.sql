@@ -16,3 +16,10 @@ ALTER TABLE projects DROP CONSTRAINT projects_id_format;
 ALTER TABLE projects ADD CONSTRAINT projects_id_format CHECK (id ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND id NOT IN ('.', '..'));
 ALTER TABLE flags DROP CONSTRAINT flags_name_format;
 ALTER TABLE flags ADD CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..'));
+
+CREATE TABLE known_logins (
+    digest   bytea NOT NULL,
+    seen_at  timestamptz NOT NULL,
+    CONSTRAINT known_logins_pkey PRIMARY KEY (digest)
+);
+CREATE INDEX known_logins_seen_idx ON known_logins (seen_at);
