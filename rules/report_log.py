@@ -2,12 +2,24 @@
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import Lock
+
+from rules.frontend_quotas import MAX_ROWS
+from sql.client.applications import MAX_INSTANCES
+from sql.database import database
 
 log = logging.getLogger(__name__)
 # Applications that each worker logs in an hour. Their names come from clients.
 MAX_LOGGED = 1_000
+
+TOO_MANY_APPLICATIONS = "everything, because there are too many applications, or a frontend token added too many"
+TOO_MANY_INSTANCES = f"an instance, because there are {MAX_INSTANCES} instances"
+TOO_MANY_ROWS = f"usage, because a frontend token has added {MAX_ROWS} rows in this hour"
+NO_ENVIRONMENT = "usage in an environment that does not exist"
+OTHER_PROJECT = "usage of a flag that the token cannot see"
+# What is dropped because of a limit, as the label of its metric.
+LIMITED = {TOO_MANY_APPLICATIONS: "applications", TOO_MANY_INSTANCES: "instances", TOO_MANY_ROWS: "usage_rows"}
 
 
 class ReportLog:
@@ -29,3 +41,11 @@ class ReportLog:
                 return
             self._logged.add(name)
         log.warning("Dropped from a report of the application %s: %s. Next line in an hour.", name, "; ".join(reasons))
+
+
+def count(dropped: Mapping[str, int]) -> None:
+    """Count what was dropped because of a limit, for metrics. dropped: the number of parts by reason."""
+    meter = database().meter
+    if meter is not None:
+        for reason in dropped.keys() & LIMITED:
+            meter.count_dropped(LIMITED[reason], dropped[reason])

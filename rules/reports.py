@@ -1,18 +1,20 @@
 """Write what applications report. Reports that arrive while others are written go together in one transaction."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock, Semaphore
+from threading import Condition, Lock, Semaphore
 from typing import Any
 
 from flask import Flask, current_app
 
+from rules import report_log
 from rules.access import SYSTEM
 from rules.client_access import ClientToken, environment_of
+from rules.frontend_quotas import cut_usage
 from rules.report_log import ReportLog
 from sql import events
 from sql.client import applications, reports
@@ -29,12 +31,9 @@ REPORTS_PER_MINUTE = 6_000
 # more, up to MAX_ENTRIES. It is still written in one transaction, because after a failure SDKs send all of it again.
 # With 20,000 rows, other reports waited for at most 2.2 seconds.
 GROUP_ROWS = 2_000
-
-# Why something was dropped, for the log.
-TOO_MANY_APPLICATIONS = "everything, because there are too many applications"
-TOO_MANY_INSTANCES = f"an instance, because there are {applications.MAX_INSTANCES} instances"
-NO_ENVIRONMENT = "usage in an environment that does not exist"
-OTHER_PROJECT = "usage of a flag that the token cannot see"
+# What does not fit waits in one group for each token, so that no token has two groups in front of other reports. A
+# report joins if it adds few rows. So instances of an application with 5,000 flags are written together.
+FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,14 @@ class ReportWriter:
     def __init__(self, wait: float, places: int) -> None:
         self.log = ReportLog()
         self._places = Semaphore(places)
+        # Our choice: a frontend token is public, so it gets at most half of the places.
+        self._frontend_places: defaultdict[int, Semaphore] = defaultdict(lambda: Semaphore(max(1, places // 2)))
         self._wait = wait
-        self._lock = Lock()
+        self._lock = Condition(Lock())
         self._writing = Lock()
         self._open = Group()
+        # The group of each token that waits behind the open one, by the id of the token.
+        self._own: dict[int, Group] = {}
         self._minute = 0
         self._counts: Counter[int] = Counter()
 
@@ -103,12 +106,14 @@ class ReportWriter:
         Frontend tokens are public. Without this limit, large reports could occupy all threads of the worker.
         """
         self.limit(token)
-        if not self._places.acquire(blocking=False):
-            raise Unavailable("Too many reports are waiting. Try again later.")
-        try:
+        with self._lock:
+            of_token = [self._frontend_places[token.id]] if token.kind == "frontend" else []
+        with ExitStack() as held:
+            for place in (*of_token, self._places):
+                if not place.acquire(blocking=False):
+                    raise Unavailable("Too many reports are waiting. Try again later.")
+                held.callback(place.release)
             yield
-        finally:
-            self._places.release()
 
     def limit(self, token: ClientToken) -> None:
         """Count a report. Raise 429 if the token has more than REPORTS_PER_MINUTE in this minute."""
@@ -129,80 +134,101 @@ class ReportWriter:
             with self._lock:
                 if not group.is_closed:
                     group.reports.remove(report)
+                    self._lock.notify_all()
                 elif group.error is None:
                     # Another request has committed the group, and later groups had their turn before this request.
                     return
             raise Unavailable("Too many reports are being written. Try again later.")
         try:
-            # The first request of the group that gets here writes all of it.
-            if not group.is_closed:
-                self._close(group)
-                try:
-                    with transaction() as conn:
-                        dropped = record(conn, group.reports)
-                    group.error = None
-                    for app_name, reasons in dropped.items():
-                        self.log.warn(app_name, reasons)
-                except Exception as error:
-                    group.error = error
+            # The first request of a group writes all of it, after the open group, in which many small reports wait.
+            for waiting in (self._open, group):
+                if waiting.reports and not waiting.is_closed and not group.is_closed:
+                    self._write(waiting)
         finally:
             self._writing.release()
         if group.error is not None:
             raise group.error
 
+    def _write(self, group: Group) -> None:
+        self._close(group)
+        try:
+            with transaction() as conn:
+                dropped = record(conn, group.reports)
+            group.error = None
+            for app_name, reasons in dropped.items():
+                self.log.warn(app_name, reasons)
+                report_log.count(reasons)
+        except Exception as error:
+            group.error = error
+
     def _join(self, report: Report) -> Group:
-        """Add a report to the open group, or to a new one if it would become too large."""
+        """Add a report to the open group, or to that of its token. Wait if both are full, then raise 503."""
         added = report.rows
+
+        def find() -> Group | None:
+            if len(self._open.rows | added) <= GROUP_ROWS:
+                return self._open
+            own = self._own.setdefault(report.token.id, Group())
+            return own if not own.reports or len(added - own.rows) <= FEW_ROWS else None
+
         with self._lock:
-            if len(self._open.rows | added) > GROUP_ROWS:
-                self._open = Group()
-            self._open.reports.append(report)
-            self._open.rows |= added
-            return self._open
+            group = self._lock.wait_for(find, self._wait)
+            if group is None:
+                raise Unavailable("Too many reports of this token are waiting. Try again later.")
+            group.reports.append(report)
+            group.rows |= added
+            return group
 
     def _close(self, group: Group) -> None:
         with self._lock:
             group.is_closed = True
             if self._open is group:
                 self._open = Group()
+            self._own = {token_id: own for token_id, own in self._own.items() if own is not group}
+            self._lock.notify_all()
 
 
-DroppedReasons = dict[str, set[str]]
+DroppedReasons = defaultdict[str, Counter[str]]
 
 
 def record(conn: Connection, group: Sequence[Report]) -> DroppedReasons:
-    """Write reports in the caller's transaction. Return why parts were dropped, by application."""
-    dropped: DroppedReasons = {}
-    kept = make_known(conn, group)
-
-    def drop(app_name: str, reason: str) -> None:
-        dropped.setdefault(app_name, set()).add(reason)
-
+    """Write reports in the caller's transaction. Return why parts were dropped and how many, by application."""
+    dropped: DroppedReasons = defaultdict(Counter)
+    kept, created = make_known(conn, group)
     usage, instances = added_up(group), instances_of(group)
-    for app_name in {key.app_name for key in (*usage, *instances)} - kept:
-        drop(app_name, TOO_MANY_APPLICATIONS)
+    for app_name in {found.app_name for report in group for found in (*report.registrations, *report.usage)} - kept:
+        dropped[app_name][report_log.TOO_MANY_APPLICATIONS] += 1
     usage = {key: counts for key, counts in usage.items() if key.app_name in kept}
     instances = {key: instance for key, instance in instances.items() if key.app_name in kept}
-    unknown: list[tuple[str, str, str]] = []
+    for app_name in cut_usage(conn, usage, created):
+        dropped[app_name][report_log.TOO_MANY_ROWS] += 1
+    unknown: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
+    servers = {key.app_name for key in usage if key.token_id is None}
     for row in reports.add(conn, usage) if usage else ():
         if row["has_no_environment"]:
-            drop(row["app_name"], NO_ENVIRONMENT)
+            dropped[row["app_name"]][report_log.NO_ENVIRONMENT] += 1
         elif row["is_unknown"]:
-            unknown.append((row["flag_name"], row["app_name"], row["environment"]))
+            public = row["app_name"] not in servers
+            unknown[public].append((row["flag_name"], row["app_name"], row["environment"]))
         else:
-            drop(row["app_name"], OTHER_PROJECT)
-    if unknown:
-        reports.keep_unknown(conn, unknown)
+            dropped[row["app_name"]][report_log.OTHER_PROJECT] += 1
+    for public, names in unknown.items():
+        if names:
+            reports.keep_unknown(conn, names, public=public)
     for key in applications.see_instances(conn, instances) if instances else ():
-        drop(key.app_name, TOO_MANY_INSTANCES)
+        dropped[key.app_name][report_log.TOO_MANY_INSTANCES] += 1
     return dropped
 
 
-def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
-    """Insert the applications of reports, and record the event of each new one. Return those that now exist."""
+def make_known(conn: Connection, group: Sequence[Report]) -> tuple[set[str], Counter[int]]:
+    """Insert the applications of reports, and record the event of each new one.
+
+    Return those that now exist, and the number of new ones by the id of their frontend token.
+    """
     strategies: dict[str, list[str] | None] = {}
     tokens: dict[str, tuple[ClientToken, str]] = {}
     servers: set[str] = set()
+    added: Counter[int] = Counter()
     for report in group:
         for found in (*report.registrations, *report.usage):
             name = found.app_name
@@ -213,9 +239,11 @@ def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
                 servers.add(name)
     # The lock of the insertion comes before the locks of rows, so that workers do not wait for each other in a circle.
     if applications.any_missing(conn, strategies):
-        created = applications.insert(conn, strategies, public=strategies.keys() - servers)
+        public = {name: tokens[name][0].id for name in strategies.keys() - servers}
+        created = applications.insert(conn, strategies, public)
         record_created(conn, created, strategies, tokens)
-    return applications.see(conn, strategies)
+        added.update(public[name] for name in created if name in public)
+    return applications.see(conn, strategies), added
 
 
 def record_created(
@@ -248,7 +276,14 @@ def added_up(group: Sequence[Report]) -> dict[UsageKey, Counts]:
         scope = None if token.projects is None else array_text(token.projects)
         for entry in report.usage:
             environment = environment_of(token, entry.environment)
-            key = UsageKey(scope, environment, entry.app_name, entry.flag_name, entry.hour)
+            key = UsageKey(
+                token.id if token.kind == "frontend" else None,
+                scope,
+                environment,
+                entry.app_name,
+                entry.flag_name,
+                entry.hour,
+            )
             usage.setdefault(key, Counts()).add(entry.yes, entry.no, entry.variants)
     return usage
 

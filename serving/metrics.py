@@ -60,6 +60,9 @@ class Meters:
         self.events = Counter(
             "flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own
         )
+        self.dropped = Counter(
+            "flags_reports_dropped_total", "Parts of reports above a limit.", ("what",), registry=own
+        )
         mode = "livesum"
         self.in_use = Gauge(
             "flags_database_connections_in_use", "Connections in use by requests.", registry=own, multiprocess_mode=mode
@@ -115,6 +118,10 @@ class Meters:
         """Count the events of a transaction that has committed."""
         for type, number in Tally(types).items():
             self.events.labels(type if type in TYPES else OTHER).inc(number)
+
+    def count_dropped(self, what: str, number: int) -> None:
+        """Count applications, instances or usage_rows that were dropped from reports because of a limit."""
+        self.dropped.labels(what).inc(number)
 
     def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]:
         """Return a context manager that lends the same connection, and counts the wait for it and its use."""

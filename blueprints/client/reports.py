@@ -109,7 +109,7 @@ def report(token: ClientToken, address: str | None) -> None:
         with report_body() as body:
             document = read_object(body, reasons)
             registration = read_registration(named_in_headers() | document, with_strategies=False)
-            usage = read_metrics(document, datetime.now(UTC), reasons)
+            usage = read_metrics(document, datetime.now(UTC), reasons, of_browser=token.kind == "frontend")
         if registration:
             writer().write(Report(token, address, [registration], usage))
     writer().log.warn(app_name(document), +reasons)

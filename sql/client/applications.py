@@ -10,6 +10,8 @@ MAX_APPLICATIONS = 1_000
 # Our choice: the last of these are for servers. Frontend tokens are public, so anybody could keep servers out.
 SERVER_APPLICATIONS = 100
 MAX_INSTANCES = 10_000
+# New applications of each frontend token in 24 hours.
+MAX_FRONTEND_APPLICATIONS = 500
 # Events of the type application-created for each API token in 24 hours.
 MAX_EVENTS = 100
 
@@ -84,16 +86,25 @@ def any_missing(conn: Connection, names: Iterable[str]) -> bool:
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_text('%(what)s::text')})"
 
 INSERT: LiteralString = f"""
-    WITH {REPORTED_APPLICATIONS}
+    WITH {REPORTED_APPLICATIONS},
+    new AS (
+        SELECT reported.*, token_id, row_number() OVER (PARTITION BY token_id ORDER BY name) AS of_token
+          FROM reported
+          LEFT JOIN unnest(%(public)s::text[], %(tokens)s::bigint[]) AS public (name, token_id) USING (name)
+         WHERE name NOT IN (SELECT name FROM applications)
+    )
     INSERT INTO applications (name, strategies)
     SELECT name, coalesce(strategies, '{{}}')
-      FROM (SELECT reported.*,
-                   name = ANY(%(public)s::text[]) AS is_public,
-                   row_number() OVER (ORDER BY name = ANY(%(public)s::text[]), name) AS place
-              FROM reported
-             WHERE name NOT IN (SELECT name FROM applications)) AS new
+      FROM (SELECT new.*, row_number() OVER (ORDER BY token_id IS NOT NULL, name) AS place
+              FROM new
+             WHERE token_id IS NULL
+                OR of_token <= %(most_of_token)s - (
+                       SELECT coalesce(sum(applications), 0)
+                         FROM frontend_additions
+                        WHERE frontend_additions.token_id = new.token_id
+                          AND hour > now() - interval '24 hours')) AS admitted
      WHERE place + (SELECT count(*) FROM applications)
-           <= %(most)s - CASE WHEN is_public THEN %(server_applications)s ELSE 0 END
+           <= %(most)s - CASE WHEN token_id IS NULL THEN 0 ELSE %(server_applications)s END
      ORDER BY name
     ON CONFLICT DO NOTHING
     RETURNING name
@@ -117,16 +128,19 @@ FORGET: LiteralString = """
 """
 
 
-def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None], public: Iterable[str]) -> list[str]:
+def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None], public: Mapping[str, int]) -> list[str]:
     """Insert those of these applications that do not exist, up to MAX_APPLICATIONS. Return the names of the new ones.
 
     Applications that were not seen for 30 days are deleted first. Other transactions that insert applications wait for
-    this one. strategies: as in see(). public: those that only frontend tokens report.
+    this one. strategies: as in see(). public: the id of the token of those that only frontend tokens report. The caller
+    counts them for the token, with quotas.add().
     """
     run(conn, LOCK, {"what": "applications"})
     run(conn, FORGET)
     limits = {"most": MAX_APPLICATIONS, "server_applications": SERVER_APPLICATIONS}
-    params = {**limits, "public": list(public), **application_columns(strategies)}
+    limits["most_of_token"] = MAX_FRONTEND_APPLICATIONS
+    by_token = {"public": list(public), "tokens": list(public.values())}
+    params = {**limits, **by_token, **application_columns(strategies)}
     return [row["name"] for row in rows(conn, INSERT, params)]
 
 

@@ -6,18 +6,22 @@ from typing import LiteralString, NamedTuple
 from psycopg.rows import DictRow
 
 from sql import locks
-from sql.database import Connection, rows, run
+from sql.database import Connection, rows, run, value
 
 # Names of unknown flags, with the application and the environment. The oldest are deleted after a week.
 MAX_UNKNOWN = 10_000
+# Our choice: the last of these are for servers, as with applications.
+SERVER_UNKNOWN = 1_000
 
 
 class UsageKey(NamedTuple):
     """What reports are added up by.
 
-    scope: the projects of the API token as the text of an SQL array, or None for all. hour: as RFC 3339.
+    token_id: of a frontend token, or None. scope: the projects of the API token as the text of an SQL array, or None
+    for all. hour: as RFC 3339.
     """
 
+    token_id: int | None
     scope: str | None
     environment: str
     app_name: str
@@ -157,13 +161,15 @@ def add(conn: Connection, usage: Mapping[UsageKey, Counts]) -> list[DictRow]:
     )
 
 
-RECENTLY_KEPT = """
-    SELECT flag_name, app_name, environment
+KNOWN = """
+    SELECT flag_name, app_name, environment, seen_at > now() - interval '1 hour' AS is_recent
       FROM unnest(%(flags)s::text[], %(apps)s::text[], %(environments)s::text[])
            AS reported (flag_name, app_name, environment)
       JOIN unknown_flags USING (flag_name, app_name, environment)
-     WHERE seen_at > now() - interval '1 hour'
+     WHERE seen_at >= now() - interval '7 days'
 """
+
+COUNT_UNKNOWN = "SELECT count(*) FROM unknown_flags WHERE seen_at >= now() - interval '7 days'"
 
 LOCK_UNKNOWN: LiteralString = f"""
     SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_text("'unknown flags'")})
@@ -194,16 +200,20 @@ KEEP_UNKNOWN = """
 """
 
 
-def keep_unknown(conn: Connection, names: Sequence[tuple[str, str, str]]) -> None:
+def keep_unknown(conn: Connection, names: Sequence[tuple[str, str, str]], *, public: bool) -> None:
     """Remember (flag, application, environment) of flags that do not exist. Beyond MAX_UNKNOWN, none is added.
 
-    Names that were written in the last hour are not written again.
+    Names that were written in the last hour are not written again. public: only frontend tokens report these names, so
+    they leave room for SERVER_UNKNOWN.
     """
-    recent = {tuple(row.values()) for row in rows(conn, RECENTLY_KEPT, columns(names))}
-    new = [name for name in names if name not in recent]
-    if new:
+    known = {tuple(row.values())[:3]: row["is_recent"] for row in rows(conn, KNOWN, columns(names))}
+    due, new = [name for name in names if known.get(name) is False], [name for name in names if name not in known]
+    most = MAX_UNKNOWN - public * SERVER_UNKNOWN
+    # Without room, other transactions need not wait for the lock.
+    due += new[: max(most - value(conn, COUNT_UNKNOWN), 0)] if new else ()
+    if due:
         run(conn, LOCK_UNKNOWN)
-        run(conn, KEEP_UNKNOWN, {"most": MAX_UNKNOWN, **columns(new)})
+        run(conn, KEEP_UNKNOWN, {"most": most, **columns(due)})
 
 
 def columns(names: Sequence[tuple[str, str, str]]) -> dict[str, list[str]]:

@@ -177,27 +177,6 @@ def test_waiting_reports_leave_threads_to_other_requests(
     assert yes(conn, flag) == 4
 
 
-def test_a_group_is_not_larger_than_its_maximum(
-    app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
-) -> None:
-    flags = {f"unknown-{number}": YES for number in range(1_200)}
-    writer = app.extensions["reports"]
-    with gate.transaction():
-        gate.execute(LOCK)
-        first = pool.submit(send(client, flag))
-        wait_for(conn, [first])
-        groups = set()
-        others = []
-        for number in range(3):
-            document = metrics(flags | {flag: YES}, app=f"{flag}-{number}")
-            others.append(pool.submit(client.post, METRICS, json=document))
-            wait_until(lambda: waiting(writer) == 1 and id(writer._open) not in groups, "it was in a group")
-            groups.add(id(writer._open))
-        assert len(groups) == 3
-    assert statuses([first.result(), *(future.result() for future in others)]) == {202: 4}
-    assert yes(conn, flag) == 4
-
-
 def test_reports_of_one_application_are_one_group_because_they_write_the_same_rows(
     app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
 ) -> None:

@@ -14,6 +14,9 @@ TEXT_MAX = 255
 COUNT_MAX = 2**31 - 1
 # Our choice: clocks of containers are often wrong, so an hour is moved into this window.
 OLDEST, NEWEST = timedelta(hours=48), timedelta(minutes=10)
+# Our choice: the window for browsers, whose tokens are public: this hour and the one before. A browser that was asleep
+# reports an older hour. Its usage is moved too: to drop it would lose the counts.
+OLDEST_OF_BROWSERS, NEWEST_OF_BROWSERS = timedelta(hours=1), timedelta()
 # The offset is optional, and there may be nanoseconds.
 DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([Zz]|[+-]\d{2}:?\d{2})?", re.ASCII)
 # Below this, PostgreSQL and Python agree on what a date is.
@@ -47,9 +50,10 @@ def count(value: Any) -> int | None:
     return number
 
 
-def hour_of(value: Any, now: datetime) -> str:
+def hour_of(value: Any, now: datetime, *, of_browser: bool = False) -> str:
     """Return the hour of an instant, moved into the window from OLDEST to NEWEST. Invalid ones: the present hour."""
-    at = min(max(instant(value) or now, now - OLDEST), now + NEWEST)
+    oldest, newest = (OLDEST_OF_BROWSERS, NEWEST_OF_BROWSERS) if of_browser else (OLDEST, NEWEST)
+    at = min(max(instant(value) or now, now - oldest), now + newest)
     return at.replace(minute=0, second=0, microsecond=0).isoformat()
 
 

@@ -89,7 +89,9 @@ def read_registration(document: Mapping[str, Any], *, with_strategies: bool = Tr
     )
 
 
-def read_metrics(document: Mapping[str, Any], now: datetime, reasons: Reasons) -> list[Usage]:
+def read_metrics(
+    document: Mapping[str, Any], now: datetime, reasons: Reasons, *, of_browser: bool = False
+) -> list[Usage]:
     """Return the usage of a report of one application. No bucket is no usage: newer SDKs send reports without one."""
     name, bucket = app_name(document), document.get("bucket")
     if name is None or bucket is None:
@@ -98,7 +100,7 @@ def read_metrics(document: Mapping[str, Any], now: datetime, reasons: Reasons) -
     if not isinstance(bucket, dict):
         reasons[MALFORMED] += 1
         return []
-    hour = hour_of(bucket.get("start"), now)
+    hour = hour_of(bucket.get("start"), now, of_browser=of_browser)
     flags = bucket.get("toggles")
     if not isinstance(flags, dict):
         reasons[MALFORMED] += flags is not None

@@ -23,3 +23,11 @@ CREATE TABLE known_logins (
     CONSTRAINT known_logins_pkey PRIMARY KEY (digest)
 );
 CREATE INDEX known_logins_seen_idx ON known_logins (seen_at);
+
+CREATE TABLE frontend_additions (
+    token_id      bigint NOT NULL,
+    hour          timestamptz NOT NULL,
+    usage_rows    bigint NOT NULL,  -- with those that were refused
+    applications  bigint NOT NULL,
+    CONSTRAINT frontend_additions_pkey PRIMARY KEY (token_id, hour)
+);

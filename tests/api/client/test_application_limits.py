@@ -1,10 +1,14 @@
 """How many applications, instances and names of unknown flags are kept, and for how long."""
 
+from typing import Any
+
 import pytest
 
+from rules import frontend_quotas
 from sql.client import applications
 from sql.database import Connection, rows, value
-from tests.support.reports import BULK, instances, names, register, report, unknown
+from tests.support import fixtures
+from tests.support.reports import BULK, hour, instances, metrics, names, register, report, unknown, usage, variants
 from tests.support.world import Caller, World
 
 YES = {"yes": 1, "no": 0}
@@ -47,6 +51,110 @@ def test_frontend_tokens_leave_room_for_servers(
     register(client, appName="server")
     register(client, appName="one too many")
     assert names(conn) == ["a", "b", "server"]
+
+
+@pytest.fixture
+def page(world: World) -> Caller:
+    """A frontend token for development."""
+    return world.api_key("frontend", name="the page")
+
+
+def browse(page: Caller, *flags: str, app: str = "page", start: Any = None, **counts: Any) -> None:
+    """Report usage of flags from a browser."""
+    document = metrics(dict.fromkeys(flags, YES | counts), app, start)
+    assert page.post("/api/frontend/client/metrics", json=document).status_code == 200
+
+
+def test_a_frontend_token_adds_few_applications_a_day(
+    world: World, client: Caller, page: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr(applications, "MAX_FRONTEND_APPLICATIONS", 2)
+    world.flag("f")
+    browse(page, "f", app="a")
+    response = page.post("/api/frontend/client/register", json={"appName": "b"})
+    assert response.status_code == 200
+    for name in ("crowded", "a"):
+        browse(page, "f", app=name)
+    assert page.post("/api/frontend/client/register", json={"appName": "dropped"}).status_code == 200
+    assert names(conn) == ["a", "b"]
+    assert [row[2] for row in usage(conn)] == ["a"]
+    for name in ("crowded", "dropped"):
+        assert f"'{name}': everything, because there are too many applications" in caplog.text
+    # Other tokens have their own.
+    browse(world.api_key("frontend"), "f", app="e")
+    for number in range(3):
+        register(client, appName=f"server-{number}")
+    conn.execute("UPDATE frontend_additions SET hour = hour - interval '23 hours'")
+    browse(page, "f", app="crowded")
+    assert names(conn) == ["a", "b", "e", "server-0", "server-1", "server-2"]
+    conn.execute("UPDATE frontend_additions SET hour = hour - interval '1 hour'")
+    browse(page, "f", app="crowded")
+    assert "crowded" in names(conn)
+
+
+def test_a_frontend_token_adds_few_rows_an_hour(
+    world: World, client: Caller, page: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr(frontend_quotas, "MAX_ROWS", 4)
+    flags = [world.flag(f"f{number}") for number in range(5)]
+    fixtures.insert_variant(conn, flags[0], "development", None, name="blue", weight=1000)
+    hidden = world.flag("hidden", world.project("elsewhere"))
+    assert hidden
+    bound = world.api_key("frontend", projects=["default"])
+    # Only rows that are really new count.
+    for _ in range(3):
+        browse(bound, "f0", "hidden", "unknown", variants={"blue": 1, "invented": 1})
+    browse(bound, "f1", "f2", "f3", "f4")
+    browse(bound, "f0", "f4", app="other", variants={"blue": 1})
+    found = {(row[0], row[2]): row[4] for row in usage(conn)}
+    assert found == {("f0", "page"): 3, ("f1", "page"): 1, ("f2", "page"): 1}
+    assert variants(conn) == [("f0", "blue", 3)]
+    assert "because a frontend token has added" in caplog.text
+    # What exists still counts, and so do other tokens.
+    browse(bound, "f0", variants={"blue": 1, "disabled": 1})
+    browse(page, "f3")
+    report(client, {"f4": YES})
+    assert {(row[0], row[2]): row[4] for row in usage(conn)} == {
+        ("f0", "page"): 4,
+        ("f1", "page"): 1,
+        ("f2", "page"): 1,
+        ("f3", "page"): 1,
+        ("f4", "shop"): 1,
+    }
+    assert variants(conn) == [("f0", "blue", 4)]
+    conn.execute("UPDATE frontend_additions SET hour = hour - interval '1 hour'")
+    browse(bound, "f4")
+    assert [row[2] for row in usage(conn) if row[0] == "f4"] == ["page", "shop"]
+
+
+def test_what_frontend_tokens_added_is_forgotten_after_a_day(page: Caller, conn: Connection) -> None:
+    browse(page, app="a")
+    conn.execute("UPDATE frontend_additions SET hour = hour - interval '26 hours'")
+    browse(page, app="b")
+    assert value(conn, "SELECT count(*) FROM frontend_additions") == 1
+
+
+@pytest.mark.parametrize(("ago", "expected"), [(0, 0), (1, 1), (2, 1), (47, 1), (-1, 0), (-50, 0)])
+def test_browsers_report_this_hour_and_the_one_before(
+    world: World, page: Caller, conn: Connection, ago: int, expected: int
+) -> None:
+    world.flag("f")
+    began = hour(hours=expected)
+    browse(page, "f", start=hour(hours=ago).isoformat())
+    [(_, _, _, found, yes, _)] = usage(conn)
+    # The hour may have changed.
+    assert began <= found <= hour(hours=expected)
+    assert yes == 1
+
+
+def test_frontend_tokens_leave_room_for_unknown_flags_of_servers(
+    client: Caller, page: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sql.client.reports.MAX_UNKNOWN", 3)
+    monkeypatch.setattr("sql.client.reports.SERVER_UNKNOWN", 1)
+    browse(page, "a", "b", "c")
+    report(client, {"d": YES, "e": YES})
+    assert [name for name, _, _ in unknown(conn)] == ["a", "b", "d"]
 
 
 def test_a_new_application_removes_those_of_a_month_ago(client: Caller, conn: Connection) -> None:

@@ -1,0 +1,139 @@
+"""How reports wait for each other: those of one token do not hold up the reports of others."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+
+from rules.reports import GROUP_ROWS, ReportWriter
+from sql.database import Connection, rows, value
+from tests.support.races import statuses, wait_for
+from tests.support.reports import METRICS, metrics
+from tests.support.service import wait_until
+from tests.support.world import Caller, World, refused
+
+YES = {"yes": 1, "no": 0}
+LOCK = "LOCK TABLE flag_sightings IN EXCLUSIVE MODE"
+
+
+@pytest.fixture
+def flag(world: World, name: str) -> str:
+    """A flag of this race's own."""
+    world.flag(name)
+    return name
+
+
+@pytest.fixture
+def client(world: World) -> Caller:
+    """A client token that was used just now."""
+    client = world.api_key("client")
+    assert client.post(METRICS, json={}).status_code == 202
+    return client
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Threads for applications."""
+    with ThreadPoolExecutor(20) as pool:
+        yield pool
+
+
+def send(client: Caller, flag: str, app: str = "shop") -> Callable:
+    """Return a call that reports one evaluation of a flag."""
+    return lambda: client.post(METRICS, json=metrics({flag: YES}, app=app))
+
+
+def yes(conn: Connection, flag: str) -> int:
+    """Return how often a flag was reported as on."""
+    return value(conn, "SELECT coalesce(sum(yes), 0)::bigint FROM usage_metrics WHERE flag_name = %(f)s", {"f": flag})
+
+
+def waiting(writer: ReportWriter) -> int:
+    """Return how many reports wait in the open group."""
+    return len(writer._open.reports)
+
+
+def test_a_token_has_one_waiting_group_besides_the_open_one(
+    app: Flask,
+    client: Caller,
+    world: World,
+    conn: Connection,
+    gate: Connection,
+    flag: str,
+    pool: ThreadPoolExecutor,
+) -> None:
+    flags = {f"unknown-{number}": YES for number in range(1_200)}
+    writer = app.extensions["reports"]
+    other = world.api_key("client")
+    assert other.post(METRICS, json={}).status_code == 202
+    with gate.transaction():
+        gate.execute(LOCK)
+        reports = [pool.submit(send(client, flag))]
+        wait_for(conn, reports)
+
+        def report(caller: Caller, document: dict) -> None:
+            reports.append(pool.submit(caller.post, METRICS, json=document))
+
+        for number, is_there in enumerate(
+            [
+                lambda: len(writer._open.reports) == 1,
+                lambda: [len(group.reports) for group in writer._own.values()] == [1],
+                # A third one would have to be in another group, in front of the reports of others.
+                lambda: len(writer._lock._waiters) == 1,
+            ]
+        ):
+            report(client, metrics(flags | {flag: YES}, app=f"{flag}-{number}"))
+            wait_until(is_there, f"report {number} was in its place")
+        # That of another instance adds few rows, so it joins. Those of others join the open group.
+        report(client, metrics(flags | {flag: YES}, app=f"{flag}-1", instanceId="i-2"))
+        wait_until(lambda: [len(group.reports) for group in writer._own.values()] == [2], "it joined the group")
+        report(other, metrics({flag: YES}, app=f"{flag}-other"))
+        wait_until(lambda: waiting(writer) == 2, "it joined the open group")
+    assert statuses([future.result() for future in reports]) == {202: 6}
+    assert yes(conn, flag) == 6
+    order = """
+        SELECT app_name FROM usage_metrics WHERE flag_name = %(f)s ORDER BY xmin::text::bigint, app_name COLLATE "C"
+    """
+    found = [row["app_name"].removeprefix(flag) for row in rows(conn, order, {"f": flag})]
+    assert found[:3] == ["shop", "-0", "-other"]
+
+
+def test_the_open_group_is_written_before_a_waiting_large_one(
+    app: Flask, client: Caller, conn: Connection, gate: Connection, flag: str, pool: ThreadPoolExecutor
+) -> None:
+    writer = app.extensions["reports"]
+    large = {f"unknown-{number}": YES for number in range(GROUP_ROWS)} | {flag: YES}
+    with gate.transaction():
+        gate.execute(LOCK)
+        reports = [pool.submit(send(client, flag))]
+        wait_for(conn, reports)
+        reports.append(pool.submit(client.post, METRICS, json=metrics(large, app=f"{flag}-large")))
+        wait_until(lambda: writer._own, "the large one waited first")
+        reports.append(pool.submit(send(client, flag, f"{flag}-small")))
+        wait_until(lambda: waiting(writer) == 1, "the small one waited")
+    assert statuses([future.result() for future in reports]) == {202: 3}
+    order = "SELECT app_name FROM usage_metrics WHERE flag_name = %(f)s ORDER BY xmin::text::bigint"
+    assert [row["app_name"] for row in rows(conn, order, {"f": flag})] == ["shop", f"{flag}-small", f"{flag}-large"]
+
+
+def test_a_frontend_token_gets_half_of_the_places(
+    make_app: Callable[..., Flask], url: str, world: World, conn: Connection, gate: Connection, flag: str
+) -> None:
+    app = make_app(url, THREADS=6, DATABASE_POOL_SIZE=4)
+    page, other, client = (Caller(app, world.api_key(kind).key) for kind in ("frontend", "frontend", "client"))
+    path = "/api/frontend/client/metrics"
+    assert [caller.post(path, json={}).status_code for caller in (page, other)] == [200, 200]
+    assert client.post(METRICS, json={}).status_code == 202
+    document = metrics({flag: YES})
+    with ThreadPoolExecutor(3) as pool:
+        with gate.transaction():
+            gate.execute(LOCK)
+            reports = [pool.submit(page.post, path, json=document)]
+            wait_for(conn, reports)
+            message = refused(page.post(path, json=document), 503, "UnavailableError")
+            assert message == "Too many reports are waiting. Try again later."
+            reports += [pool.submit(other.post, path, json=document), pool.submit(send(client, flag))]
+            wait_until(lambda: waiting(app.extensions["reports"]) == 2, "the others waited")
+        assert statuses([future.result() for future in reports]) == {200: 2, 202: 1}
+    assert yes(conn, flag) == 3
