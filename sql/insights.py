@@ -41,6 +41,7 @@ WEEKS: LiteralString = f"""
         SELECT id, created_at, archived_at
           FROM projects
          WHERE {VISIBLE}
+           AND (%(projects)s::text[] IS NULL OR id = ANY(%(projects)s))
     )
 """
 
@@ -199,8 +200,14 @@ INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVI
 """
 
 
-def trends(conn: Connection, first_day: date, last_day: date, viewer: int | None) -> str:
-    """Return the insights as JSON text, for the weeks that overlap these days (UTC, inclusive). viewer: see VISIBLE."""
-    body = event_weeks.body(conn, INSIGHTS, {"first_day": first_day, "last_day": last_day, "viewer": viewer})
+def trends(
+    conn: Connection, first_day: date, last_day: date, viewer: int | None, projects: list[str] | None = None
+) -> str:
+    """Return the insights as JSON text, for the weeks that overlap these days (UTC, inclusive). viewer: see VISIBLE.
+
+    projects: those in the arrays by project, or None for all.
+    """
+    params = {"first_day": first_day, "last_day": last_day, "viewer": viewer, "projects": projects}
+    body = event_weeks.body(conn, INSIGHTS, params)
     assert body is not None
     return body

@@ -48,13 +48,17 @@ class InsightsRange(Query):
 
 
 class InsightsForm(InsightsRange):
-    """The filters of the page of insights, as its form sends them. project can be given several times."""
+    """The filters of the page of insights, as its form sends them. project can be given several times.
+
+    find: a part of the names or ids of the projects to offer.
+    """
 
     project = Repeated(Text(), load_default=list)
+    find = Text(load_default="", max=200)
 
     @post_load
     def with_defaults(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the first and the last day, and the projects."""
+        """Return the first and the last day, the projects, and what to find."""
         if "from_" in data and "to" in data and data["from_"] > data["to"]:
             raise ValidationError("must not be before the first day", "to")
-        return super().with_defaults(data) | {"projects": data["project"]}
+        return super().with_defaults(data) | {"projects": data["project"], "find": data["find"]}

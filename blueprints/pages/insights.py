@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from blueprints.pages.filters import read_filters
-from blueprints.pages.page import page, require_reader
+from blueprints.pages.page import MOST_PROJECTS, page, require_reader
 from blueprints.pages.plots import Plot, Series
 from sql import insights
 from sql.database import connection
@@ -25,36 +25,40 @@ def show_insights() -> Response:
         reader = require_reader(conn)
         filters = read_filters(InsightsForm)
         projects = project_list.list_names(conn, reader.actor.viewer)
+        values = filters.values or {"projects": [], "find": ""}
+        chosen, find = values["projects"], values["find"].strip().lower()
+        # Our choice: with too many projects, those with the most flags are drawn.
+        wanted = [row for row in projects if not chosen or row["id"] in chosen]
+        drawn = [row["id"] for row in sorted(wanted, key=lambda row: -row["flags"])[:MOST_PROJECTS]]
         trends = None
         if filters.values is not None:
-            days = (filters.values["first_day"], filters.values["last_day"])
-            trends = json.loads(insights.trends(conn, *days, reader.actor.viewer))
-    values = filters.values or {"projects": []}
-    chosen = values["projects"]
+            days = (values["first_day"], values["last_day"])
+            trends = json.loads(insights.trends(conn, *days, reader.actor.viewer, drawn))
+    found = [row for row in projects if find in row["name"].lower() or find in row["id"].lower()]
+    kept = [row for row in projects if chosen and row["id"] in drawn]
+    listed = [*kept, *(row for row in found if row not in kept)][:MOST_PROJECTS]
     return page(
         "insights.html",
         400 if filters.errors else 200,
         filters=filters,
-        projects=projects,
+        projects=sorted(listed, key=projects.index),
+        total=len(projects),
+        wanted=len(wanted),
         chosen=chosen,
-        plots=trends and plots_of(trends, {row["id"]: row["name"] for row in projects}, chosen),
+        plots=trends and plots_of(trends, {row["id"]: row["name"] for row in projects if row["id"] in drawn}),
         first_day=values.get("first_day"),
         last_day=values.get("last_day"),
     )
 
 
-def plots_of(trends: Mapping[str, Any], names: Mapping[str, str], chosen: Collection[str]) -> list[Plot]:
-    """Return the plots of the five arrays of the insights.
-
-    names: the projects that have a line, if they are chosen or nothing is chosen.
-    """
+def plots_of(trends: Mapping[str, Any], names: Mapping[str, str]) -> list[Plot]:
+    """Return the plots of the five arrays of the insights. names: the projects that have a line."""
     days = [date.fromisoformat(week["date"][:10]) for week in trends["flagTrends"]]
     # What is counted by week is low as long as the week has not ended, which would look like a fall.
     ended = sum(day < datetime.now(UTC).date() for day in days) or None
     # A project has the same style in all plots. Projects with many flags come first.
     flags = split(trends["projectFlagTrends"], "project", "total", days, 0)
-    shown = [project for project in names if not chosen or project in chosen]
-    shown.sort(key=lambda project: -sum(flags.get(project, [])))
+    shown = sorted(names, key=lambda project: -sum(flags.get(project, [])))
 
     def total(key: str, title: str, unit: str, lines: Mapping[str, str]) -> Plot:
         series = [([week[name] for week in trends[key]], label) for name, label in lines.items()]

@@ -30,6 +30,8 @@ POLICY = "; ".join(
         "base-uri 'none'",
     )
 )
+# Our choice: with 495 projects, the page of insights had 14 MB. An instance can have MAX_PROJECTS.
+MOST_PROJECTS = 100
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ def set_reader(conn: Connection, actor: Actor) -> Reader:
 def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page.
 
-    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, now, and the functions asset(),
-    segment(), json_text(), fit_lines() and user_name().
+    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, most_projects, now, and the
+    functions asset(), segment(), json_text(), fit_lines() and user_name().
     """
     text = render_template(
         template,
@@ -116,6 +118,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         fit_lines=fit_lines,
         user_name=user_name,
         version=VERSION,
+        most_projects=MOST_PROJECTS,
     )
     response = Response(text, status, mimetype="text/html")
     response.headers["Content-Security-Policy"] = POLICY
