@@ -8,7 +8,7 @@ from tests.support.world import PASSWORD, Caller, World
 TABLE = """
     route                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /auth/simple/login  -        200    200  200     200   200  200    200     200       200       14
+    POST /auth/simple/login  -        200    200  200     200   200  200    200     200       200       16
 """
 
 
