@@ -274,16 +274,10 @@ def added_up(group: Sequence[Report]) -> dict[UsageKey, Counts]:
     for report in group:
         token = report.token
         scope = None if token.projects is None else array_text(token.projects)
+        quota = token.id if token.kind == "frontend" else None
         for entry in report.usage:
             environment = environment_of(token, entry.environment)
-            key = UsageKey(
-                token.id if token.kind == "frontend" else None,
-                scope,
-                environment,
-                entry.app_name,
-                entry.flag_name,
-                entry.hour,
-            )
+            key = UsageKey(quota, scope, environment, entry.app_name, entry.flag_name, entry.hour)
             usage.setdefault(key, Counts()).add(entry.yes, entry.no, entry.variants)
     return usage
 
