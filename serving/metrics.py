@@ -63,6 +63,8 @@ class Meters:
         self.dropped = Counter(
             "flags_reports_dropped_total", "Parts of reports above a limit.", ("what",), registry=own
         )
+        for what in ("applications", "instances", "usage_rows"):
+            self.dropped.labels(what)
         mode = "livesum"
         self.in_use = Gauge(
             "flags_database_connections_in_use", "Connections in use by requests.", registry=own, multiprocess_mode=mode
