@@ -4,13 +4,14 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flask import Flask, current_app, request
-from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
+from flask import Flask, request
+from werkzeug.exceptions import BadRequest
 
 import blueprints
 from blueprints import pages
 from rules import client_access, client_documents, passwords, reports
 from serving import (
+    body_limits,
     browser_headers,
     caller_limit,
     cross_origin,
@@ -24,7 +25,6 @@ from serving import (
 )
 from serving.mount import Mount
 from serving.path_converters import CONVERTERS, decode_path_parameters
-from serving.request_data import read_or_400
 from sql import database
 
 
@@ -42,9 +42,7 @@ def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str,
     """
     app = Service(__name__, static_folder=None)
     app.config.from_mapping(start.load_settings(environ) | dict(overrides or {}))
-    # One byte more than the limit, because Werkzeug silently truncates a body without Content-Length. read_body()
-    # refuses bodies with this byte.
-    app.config.update(PROVIDE_AUTOMATIC_OPTIONS=False, MAX_CONTENT_LENGTH=app.config["MAX_BODY_BYTES"] + 1)
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     # Do not redirect a path with a double slash. It is a different path, and usually 404.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
@@ -64,7 +62,7 @@ def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str,
     event_stream.init_app(app)
     cross_origin.init_app(app)
     app.before_request(require_host)
-    app.before_request(read_body)
+    app.before_request(body_limits.read_body)
     app.url_value_preprocessor(decode_path_parameters)
     for blueprint in (*blueprints.ALL, pages.bp):
         app.register_blueprint(blueprint)
@@ -81,13 +79,3 @@ def require_host() -> None:
     """Raise 400 for an HTTP/1.1 request without the header Host (RFC 9112, 3.2)."""
     if request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "Host" not in request.headers:
         raise BadRequest("The header Host is missing.")
-
-
-def read_body() -> None:
-    """Read the whole body. If it is too large, raise 413 before the caller is authenticated."""
-    if request.blueprint == "reports":
-        # Reports have a larger limit, and so are read after the token is checked.
-        return
-    body = read_or_400(request.get_data)
-    if len(body) > current_app.config["MAX_BODY_BYTES"]:
-        raise RequestEntityTooLarge

@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException
 from rules.flags import first_five
 from sql.database import Connection
 from sql.flags import transfer
-from validators import Body, format_messages, join_first, read
+from validators import MAX_ITEMS, Body, format_messages, join_first, read
 from validators.fields import unstorable
 from validators.flags.transfer import (
     ImportedContextField,
@@ -178,9 +178,12 @@ def distinct(entries: Iterable[Json]) -> list[Json]:
 def valid_entries(
     key: str, entries: list[Any], findings: Findings, exported: Callable[[], dict[tuple[str, ...], Json]]
 ) -> Iterator[Json]:
-    """Yield the entries of one list. Errors of an entry without a valid name have its position instead."""
+    """Yield the entries of one list. Errors of an entry without a valid name have its position instead.
+
+    After MAX_ITEMS invalid entries, the others are not read.
+    """
     noun, name_field, schema_class = ENTRIES[key]
-    schema = schema_class()
+    schema, errors = schema_class(), 0
     for position, entry in enumerate(entries):
         try:
             yield read(schema, entry, lambda entry=entry: exported().get(identity(key, entry)))
@@ -193,6 +196,8 @@ def valid_entries(
             if isinstance(entry, dict):
                 with suppress(ValidationError):
                     yield read(schema, valid_part(entry, error.normalized_messages()))
+            if (errors := errors + 1) == MAX_ITEMS:
+                return
 
 
 def valid_part(entry: Json, problems: Mapping[str, Any]) -> Json:

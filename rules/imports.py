@@ -18,7 +18,7 @@ from rules.import_documents import Document, Findings, ImportedFlag, Json, as_re
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import share_project
 from rules.tags import add_tags, check_tag_types, remove_tags
-from sql import events
+from sql import access, events
 from sql.database import Connection, rolled_back_transaction
 from sql.events import Event
 from sql.flags import core as flags
@@ -31,6 +31,13 @@ NEW: Json = {"type": "release", "description": None, "impressionData": False}
 # Validation locks the flags of so many entries at a time. With larger parts, other requests wait longer for these
 # flags. With smaller parts, validation takes longer.
 PART = 500
+
+
+def may_import(conn: Connection, actor: Actor) -> bool:
+    """Return whether the caller may import into at least one project."""
+    return actor.is_admin or (
+        actor.user_id is not None and bool(access.projects_permitting(conn, actor.user_id, "UPDATE_FEATURE"))
+    )
 
 
 def import_flags(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> None:

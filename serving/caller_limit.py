@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import lru_cache
 from threading import Semaphore
 
-from flask import Flask, g, has_request_context, request
+from flask import Flask, current_app, g, has_request_context, request
 
 from rules.access import credentials
 from serving.client_address import client_address
@@ -59,3 +59,16 @@ def init_app(app: Flask) -> None:
         return acquired(g.limited_caller or client_address())
 
     app.extensions["database"].limit_caller = limit_caller
+    app.extensions["validations_of"] = lru_cache(10_000)(lambda _caller: Semaphore())
+
+
+@contextmanager
+def one_validation() -> Iterator[None]:
+    """Validate one import of the caller at a time in this worker. It takes much CPU time, and needs no permission."""
+    turn: Semaphore = current_app.extensions["validations_of"](g.get("limited_caller"))
+    if not turn.acquire(timeout=current_app.config["WAIT_SECONDS"]):
+        raise RateLimited("You have too many validations at the same time. Wait until some of them finish.", 1)
+    try:
+        yield
+    finally:
+        turn.release()

@@ -41,7 +41,7 @@ def error_response(error: HTTPException, cause: Exception | None = None) -> Resp
     status = error.code or 500
     message = error.description or "The request cannot be answered."
     if status in PLAIN_MESSAGES and message == type(error).description:
-        message = PLAIN_MESSAGES[status].format_map(current_app.config)
+        message = PLAIN_MESSAGES[status]
     more = login_form(status) | ofrep_members(message, error)
     body, error_id = error_body(error_name(status, error), message, **more)
     request_log.note(error_id=error_id, error=cause or error)
@@ -61,7 +61,7 @@ PLAIN_MESSAGES = {
     400: "The request is malformed. Check its path, headers and body.",
     404: "Not found.",
     405: "Method not allowed.",
-    413: "The body is larger than {MAX_BODY_BYTES} bytes. The setting MAX_BODY_BYTES raises this limit.",
+    413: "The body is too large.",
 }
 
 

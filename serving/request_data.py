@@ -1,31 +1,37 @@
 """Read the body and the query string of the current request with a marshmallow schema."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import parse_qsl
 
-from flask import current_app, request
+from flask import request
 from marshmallow import ValidationError
-from werkzeug.exceptions import BadRequest, HTTPException, UnsupportedMediaType
+from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
+from serving.body_limits import LARGE_IMPORTS, late_body, parsing, too_large
 from validators import MAX_ITEMS, Body, Query, Stored, load_or_400, or_400, parse, read, read_each
-from validators.errors import MalformedJSON, Unavailable
+from validators.errors import MalformedJSON
 from validators.query_fields import Repeated
 
 # In bytes. gunicorn limits the whole request line, but other WSGI servers may not.
 QUERY_STRING_MAX = 8192
 
 
-def load(schema: Body, stored: Stored | None = None) -> dict[str, Any]:
+def load(schema: Body, stored: Stored | None = None, *, body: bytes | None = None) -> dict[str, Any]:
     """Return the JSON body of the current request, read by the schema. Raise 415 or 400 if it is invalid.
 
-    stored: returns the record that the request changes. What the body leaves unchanged is not checked.
+    stored: returns the record that the request changes. What the body leaves unchanged is not checked. body: if the view
+    has read it.
     """
-    return or_400(lambda body: read(schema, body, stored), parse(required_body()))
+    raw = required_body(body)
+    with parsing(raw):
+        payload = parse(raw)
+        if stored is None:
+            return load_or_400(schema, payload)
+    # Outside of the block: stored() can wait for locks of requests that wait for their turn to parse.
+    return or_400(lambda data: read(schema, data, stored), payload)
 
 
 def load_many(schema: Body) -> list[dict[str, Any]]:
@@ -38,12 +44,17 @@ def load_many(schema: Body) -> list[dict[str, Any]]:
             raise ValidationError(f"must have at most {MAX_ITEMS} items")
         return list(read_each(lambda item: read(schema, item), enumerate(items)).values())
 
-    return or_400(read_array, parse(required_body()))
+    raw = required_body()
+    with parsing(raw):
+        return or_400(read_array, parse(raw))
 
 
-def required_body() -> bytes:
-    """Return the body of the current request. Raise 415 if it is compressed or not declared as JSON, 400 if empty."""
-    raw = request.get_data()
+def required_body(body: bytes | None = None) -> bytes:
+    """Return the body of the current request. Raise 415 if it is compressed or not declared as JSON, 400 if empty.
+
+    body: if the view has read it.
+    """
+    raw = request.get_data() if body is None else body
     # Our choice: compressed bodies are refused, because a small one can become very large.
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedMediaType("The body must not be compressed. Remove the header Content-Encoding.")
@@ -54,60 +65,16 @@ def required_body() -> bytes:
     return raw
 
 
-# The reports of applications have a limit of their own, because a Node SDK never reports again after a 413.
-MAX_REPORT_BYTES = 10 << 20
-# Larger ones are read and dropped, up to this size and for as long as gunicorn waits for a request.
-MAX_DROPPED_BYTES = 100 << 20
-# Reports above MAX_BODY_BYTES that a worker reads at the same time. Parsing one takes up to 200 MB.
-LARGE_REPORTS = BoundedSemaphore(2)
-
-
 @contextmanager
-def report_body() -> Iterator[bytes | None]:
-    """Lend the body of a report, or None if it is above MAX_REPORT_BYTES. app.read_body() has not read it.
+def load_document(schema: Body, limit: int) -> Iterator[dict[str, Any]]:
+    """Lend the body of an import, read by the schema. Raise as load(), and 413 if it is above the limit.
 
-    Raise 503 if other large reports take too long.
+    Large imports take turns. Raise 503 if the turn does not come in time.
     """
-    # Instead of MAX_CONTENT_LENGTH, above which Werkzeug raises 413. None would mean MAX_CONTENT_LENGTH.
-    request.max_content_length = sys.maxsize
-    usual = current_app.config["MAX_BODY_BYTES"]
-    body = read_up_to(usual + 1)
-    if len(body) <= usual:
-        yield body
-        return
-    if not LARGE_REPORTS.acquire(timeout=current_app.config["WAIT_SECONDS"]):
-        raise Unavailable("Too many large reports. Try again later.")
-    try:
-        body += read_up_to(MAX_REPORT_BYTES + 1 - len(body))
-        if len(body) > MAX_REPORT_BYTES:
-            body = None
-            drop_rest()
-        yield body
-    finally:
-        LARGE_REPORTS.release()
-
-
-def drop_rest() -> None:
-    """Read the rest of the body, up to MAX_DROPPED_BYTES."""
-    for _ in range(MAX_DROPPED_BYTES >> 16):
-        if not read_up_to(1 << 16):
-            return
-
-
-def read_up_to(size: int) -> bytes:
-    """Return the next bytes of the body. Raise 400 if they cannot be read."""
-    return read_or_400(lambda: request.stream.read(size))
-
-
-def read_or_400(read: Callable[[], bytes]) -> bytes:
-    """Return the bytes that a function reads from the body. Raise 400 if they cannot be read."""
-    try:
-        return read()
-    except HTTPException:
-        raise
-    except Exception as error:
-        # gunicorn raises its own exceptions for a body with invalid framing.
-        raise BadRequest("The body cannot be read.") from error
+    with late_body(limit, LARGE_IMPORTS) as raw:
+        if raw is None:
+            raise too_large(limit)
+        yield load(schema, body=raw)
 
 
 def load_query(kind: type[Query]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ SETTINGS = (
     Setting(
         "PASSWORD_MIN_LENGTH", number(1, PASSWORD_MAX_BYTES), "8", "minimum length of a new password, in characters"
     ),
-    Setting("MAX_BODY_BYTES", number(1024, 104857600), "1048576", "maximum size of a request body, in bytes"),
+    Setting("MAX_BODY_BYTES", number(1024, 104857600), "1048576", "maximum size of most request bodies, in bytes"),
     Setting("LOGIN_FREE_FAILURES", number(1, 1000), "5", "failed logins in a row before a user name has to wait"),
     Setting(
         "LOGIN_MAX_WAIT_SECONDS",

@@ -46,6 +46,7 @@ LONG = (
     "serving/test_database_away",
     "serving/embedded/",
     "serving/test_failover",
+    "serving/test_floods",
     "serving/test_metrics_restarts",
     "serving/pool/",
     "serving/test_pooler",

@@ -9,10 +9,10 @@ from werkzeug.exceptions import BadRequest
 
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS, ClientToken, require_client
 from rules.reports import Report, writer
+from serving.body_limits import limit_of, report_body
 from serving.client_address import client_address
 from serving.contract import operation
 from serving.cross_origin import require_page
-from serving.request_data import report_body
 from serving.responses import empty_response
 from validators import load_or_400
 from validators.client.report_values import app_name, parse
@@ -96,7 +96,8 @@ def register(token: ClientToken, address: str | None) -> None:
         with report_body() as body:
             document = None if body is None else parse(body)
             if document is None:
-                raise BadRequest("The body must be a JSON object of at most 10 MiB.")
+                limit = limit_of(request.url_rule)
+                raise BadRequest(f"The body must be a JSON object of at most {limit} bytes.")
             load_or_400(ApplicationRegistration(), document)
             registration = read_registration(named_in_headers() | document)
         writer().write(Report(token, address, [registration] if registration else []))

@@ -1,11 +1,13 @@
 """Export flags to a document, and import them into a project (neighbours.md 1.7 and 3.17)."""
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Response, abort, current_app, request
 
 from rules import imports
 from rules.access import require
+from serving.body_limits import limit_of
+from serving.caller_limit import one_validation
 from serving.contract import operation
-from serving.request_data import load
+from serving.request_data import load, load_document
 from serving.responses import bounded, empty_response, json_response, json_text
 from sql import events
 from sql.database import connection, transaction
@@ -52,8 +54,9 @@ def validate_import() -> Response:
     Changes nothing. If the response lists errors or missing permissions, an import of the same document is refused.
     """
     with connection() as conn:
-        require(conn)
-        body = load(ImportFlags())
+        may_import = imports.may_import(conn, require(conn))
+    limit = limit_of(request.url_rule) if may_import else current_app.config["MAX_BODY_BYTES"]
+    with one_validation(), load_document(ImportFlags(), limit) as body, connection() as conn:
         actor = require(conn, project=body["project"])
         findings = imports.validate(conn, actor, body["project"], body["environment"], body["data"])
     return json_response(json_text(findings))
@@ -67,9 +70,10 @@ def import_flags() -> Response:
     Flags are created or overwritten, with their strategies, variants and state in one environment, their tags and their
     dependencies. Missing tag types and context fields are created. If one entry is refused, nothing is imported.
     """
-    with transaction() as conn:
-        require(conn)
-        body = load(ImportFlags())
+    with connection() as conn:
+        if not imports.may_import(conn, require(conn)):
+            abort(403, "You lack the permission UPDATE_FEATURE in every project.")
+    with load_document(ImportFlags(), limit_of(request.url_rule)) as body, transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=body["project"])
         imports.import_flags(conn, actor, body["project"], body["environment"], body["data"])
     return empty_response()

@@ -96,11 +96,11 @@ def test_a_query_that_is_not_utf_8_is_malformed(alice, query):
 
 
 def test_a_large_body_is_refused_before_anything_else(app, alice, stranger, monkeypatch):
-    monkeypatch.setitem(app.config, "MAX_CONTENT_LENGTH", 1024)
+    monkeypatch.setitem(app.config, "MAX_BODY_BYTES", 1024)
     for caller in (alice, stranger):
         for path in ("/api/admin/events/search", "/auth/simple/login", "/invite/x/signup", "/absent", "/health"):
             message = refused(caller.post(path, data=b"x" * 1025), 413, "PayloadTooLargeError")
-            assert message == "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit."
+            assert message == "The body is larger than 1024 bytes. The setting MAX_BODY_BYTES raises this limit."
     assert stranger.post("/api/admin/events/search", data=b"x" * 1024).status_code == 401
 
 

@@ -54,7 +54,7 @@ def test_passwords_of_valid_length_are_stored_unchanged(world, stranger, passwor
         ("é" * 36 + "x", "at most 72 bytes"),
         ("é" * 37, "at most 72 bytes"),
         ("🐘" * 18 + "x", "at most 72 bytes"),
-        ("x" * 100_000, "at most 72 bytes"),
+        ("x" * 10_000, "at most 72 bytes"),
         ("with a\0NUL", "NUL"),
         (12345678, "string"),
         (None, "null"),

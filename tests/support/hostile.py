@@ -11,6 +11,7 @@ from uuid import UUID
 import bcrypt
 from psycopg import Rollback
 
+from serving.body_limits import PUBLIC_BYTES
 from sql.database import Connection
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
@@ -95,6 +96,10 @@ class Probe:
         method, template = OPERATIONS[operation]
         if body is ...:
             body = json.dumps(BODIES[operation]) if operation in BODIES else None
+        if isinstance(body, str):
+            body = body.encode("utf-8", "surrogatepass")
+        if operation in PUBLIC and len(body or b"") > PUBLIC_BYTES:
+            expected = {413}
         if operation in BODIES or body is not None:
             kwargs.setdefault("content_type", "application/json")
         path = unquote_to_bytes(template.format(**WORDS | dict(words))).decode("latin-1")

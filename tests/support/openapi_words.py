@@ -25,7 +25,7 @@ Every response with status 400 or higher has the same JSON body: `id`, `name` an
 `GET /api/admin/user` also describes the login form. For an invalid request, the message names each invalid field.
 A request that is wrong in several ways gets the first of these: 413 (size), 401 (authentication), 403 (permission),
 404 for a project that is unknown or hidden from the caller, 415 (content type), 400 (validation), and last, the
-errors of the operation itself.
+errors of the operation itself. Imports and reports check the size after 401 and 403.
 
 ## Requests
 

@@ -23,7 +23,7 @@ def test_a_repeated_parameter_and_a_wrong_one_are_both_named(alice: Caller) -> N
         assert field in response.json["message"]
 
 
-@pytest.mark.parametrize(("number", "named"), [(20, True), (21, False), (50000, False)])
+@pytest.mark.parametrize(("number", "named"), [(20, True), (21, False), (1500, False)])
 def test_unknown_properties_are_named_while_they_are_few(stranger: Caller, number: int, named: bool) -> None:
     response = stranger.post("/auth/simple/login", json={f"property-{count}": 1 for count in range(number)})
     assert (response.status_code, response.json["name"]) == (400, "ValidationError")
@@ -56,7 +56,9 @@ def sent(
 ) -> Any:
     """What a loader makes of a body: bytes as they are, anything else as JSON."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with Flask(__name__).test_request_context("/", method="POST", data=data, content_type=content_type):
+    app = Flask(__name__)
+    app.config["WAIT_SECONDS"] = 1
+    with app.test_request_context("/", method="POST", data=data, content_type=content_type):
         return loader(schema())
 
 

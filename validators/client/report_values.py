@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from validators import has_too_many_values
 from validators.fields import unstorable
 
 APP_NAME_MAX = 255
@@ -25,6 +26,8 @@ EPOCH_MS_MAX = 4_102_444_800_000
 
 def parse(raw: bytes) -> dict[str, Any] | None:
     """Return the JSON object of a body, whatever its Content-Type. None for anything else."""
+    if has_too_many_values(raw):
+        return None
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ MAX_STRATEGIES = 100
 MAX_ENTRIES = 20_000
 
 # Why something was dropped, for the log.
-TOO_LARGE = "a report above 10 MiB"
+TOO_LARGE = "a report that is too large"
 NOT_JSON = "a report that is not a JSON object"
 NO_APP_NAME = "a report without appName"
 MALFORMED = "an entry with invalid names or counts"

@@ -16,6 +16,8 @@ from validators.vocabulary.constraints import Constraint
 from validators.vocabulary.context_fields import CreateContextField, LegalValue
 from validators.vocabulary.tag_types import CreateTagType
 
+# The maximum entries of each list of a document. 40,000 flags can have several strategies and tags each.
+MAX_ENTRIES = 200_000
 SELECTORS = ("features", "tag", "project")
 FLAG_NAME = {"description": "Name of the flag."}
 
@@ -237,8 +239,11 @@ class ImportedDependencies(OpenBody):
 class Entries(ListOf):
     """A list whose entries are not checked here. read_entries() loads them, to report errors by flag."""
 
+    def __init__(self, inner: Nested, **kwargs: Any) -> None:
+        super().__init__(inner, max=MAX_ENTRIES, **kwargs)
+
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        return ListOf(Raw(allow_none=True))._deserialize(value, attr, data, **kwargs)
+        return ListOf(Raw(allow_none=True), max=self.max)._deserialize(value, attr, data, **kwargs)
 
 
 class FlagDocument(OpenBody):

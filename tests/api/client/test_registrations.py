@@ -85,7 +85,7 @@ def test_a_second_registration_changes_the_strategies_and_records_no_event(
 @pytest.mark.parametrize("body", [b"", b"garbage", b"[]", b"null", b'"a"', b"[" * 100_000, b"\xff", b" " * (10 << 20)])
 def test_a_body_that_is_no_object_is_refused(client: Caller, conn: Connection, body: bytes) -> None:
     message = refused(client.post(REGISTER, data=body))
-    assert message == "The body must be a JSON object of at most 10 MiB."
+    assert message == "The body must be a JSON object of at most 10485760 bytes."
     assert names(conn) == []
 
 

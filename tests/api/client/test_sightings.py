@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from serving import request_data
+from serving import body_limits
 from sql.database import Connection, rows, value
 from tests.support.reports import METRICS, counts, hour, metrics, report
 from tests.support.world import Caller, World, refused
@@ -69,15 +69,15 @@ def test_usage_from_before_the_flag_is_no_sighting(world: World, client: Caller,
     assert len(sightings(conn)) == 1
 
 
-def test_a_worker_reads_few_large_reports_at_once(
+def test_a_worker_reads_one_large_report_at_a_time(
     client: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(client.app.config, "WAIT_SECONDS", 0.01)
     small = metrics({"f": YES})
     large = b" " * (2 << 20)
-    with request_data.LARGE_REPORTS, request_data.LARGE_REPORTS:
+    with body_limits.LARGE_REPORTS:
         message = refused(client.post(METRICS, data=large), 503, "UnavailableError")
-        assert message == "Too many large reports. Try again later."
+        assert message == "Too many large requests. Try again later."
         assert client.post(METRICS, json=small).status_code == 202
     assert client.post(METRICS, data=large).status_code == 202
     assert counts(conn) == {"f": (1, 0)}
