@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flask import Flask, request
+from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest
 
 import blueprints
@@ -29,10 +29,17 @@ from sql import database
 
 
 class Service(Flask):
-    """Flask without its support for asynchronous views, which it would look for at each call of a function."""
+    """Flask with the places of serving/caller_limit.py.
+
+    It does not support asynchronous views, which Flask would look for at each call of a function.
+    """
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func
+
+    def full_dispatch_request(self) -> Response:
+        with caller_limit.kept_places():
+            return super().full_dispatch_request()
 
 
 def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ) -> Flask:

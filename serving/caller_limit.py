@@ -1,6 +1,8 @@
 """Limit each caller to half of a worker's database connections.
 
-A caller is a user, an API token, or the address of a client without valid credentials.
+A caller is a user, an API token, or the address of a client without valid credentials. The place of a user or API token
+is kept until the response is built, because that can take longer than the statements. An address keeps its place only
+while a connection is lent, because many people can share it, and a login takes most of its time without a connection.
 """
 
 from collections.abc import Iterator
@@ -52,14 +54,33 @@ def init_app(app: Flask) -> None:
             return nullcontext()
         if g.get("is_authenticating") or g.get("is_client"):
             return nullcontext()
+        if g.get("has_place"):
+            return nullcontext()
         g.limited_caller, keys = None, credentials(request)
         with suppress(LookupError):
             g.limited_caller = caller_of(*keys) if any(keys) else None
         g.setdefault("caller", g.limited_caller)  # For the log, if the limit refuses the request.
-        return acquired(g.limited_caller or client_address())
+        place = acquired(g.limited_caller or client_address())
+        if not g.get("places") or not g.limited_caller:
+            return place
+        g.places.enter_context(place)
+        g.has_place = True
+        return nullcontext()
 
     app.extensions["database"].limit_caller = limit_caller
     app.extensions["validations_of"] = lru_cache(10_000)(lambda _caller: Semaphore())
+
+
+@contextmanager
+def kept_places() -> Iterator[None]:
+    """Keep the place that the request takes until the end of the block."""
+    with ExitStack() as places:
+        g.places, g.has_place = places, False
+        try:
+            yield
+        finally:
+            # Streams continue after their response is built. They take a place for each batch.
+            g.places, g.has_place = None, False
 
 
 @contextmanager

@@ -5,20 +5,22 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from statistics import median
+from threading import Semaphore
 from time import monotonic
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 from werkzeug.test import TestResponse
 
+from rules.access import require
 from sql import sessions
 from sql.access import digest
-from sql.database import connect
+from sql.database import connect, connection
 from tests.support.instance import ADMIN_KEY
 from tests.support.lock_waiters import lock_waiters
-from tests.support.service import Service, wait_until
+from tests.support.service import PATIENCE, Service, wait_until
 from tests.support.world import Caller, World, refused
 
 TAG_TYPES = "/api/admin/tag-types"
@@ -100,6 +102,47 @@ def test_one_caller_holds_at_most_half_of_the_threads(make_app, url, cast, pool)
     assert sorted(one.result().status_code for one in sent) == [200] * 4 + [429]
 
 
+class Rendering:
+    """A view that borrows two connections, one inside the other and one after both, and then builds its response for as
+    long as the test wants.
+    """
+
+    def __init__(self, app: Flask) -> None:
+        self.running = Semaphore(0)
+        self.may_end = Semaphore(0)
+        app.add_url_rule("/rendering", view_func=self.view, endpoint="rendering")
+
+    def view(self) -> str:
+        with connection() as conn, connection():
+            require(conn)
+        with connection():
+            pass
+        self.running.release()
+        assert self.may_end.acquire(timeout=PATIENCE)
+        if "fail" in request.args:
+            raise RuntimeError
+        return "rendered"
+
+
+@pytest.mark.parametrize("query", ["", "?fail"])
+def test_a_caller_keeps_their_place_until_the_response_is_built(make_app, url, cast, pool, query):
+    app = make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=WAIT)
+    rendering = Rendering(app)
+    victor, vera = (Caller(app, one.key) for one in cast)
+    for _ in range(3):
+        held = [
+            pool.submit(app.test_client().get, f"/rendering{query}", headers={"Authorization": victor.key})
+            for _ in range(2)
+        ]
+        for _ in held:
+            assert rendering.running.acquire(timeout=PATIENCE)
+        assert is_limited(victor.get(OTHER))
+        assert vera.get(OTHER).status_code == 200
+        rendering.may_end.release(2)
+        assert [one.result().status_code for one in held] == [500 if query else 200] * 2
+    assert [one.result().status_code for one in [pool.submit(victor.get, OTHER) for _ in range(2)]] == [200] * 2
+
+
 def log_in(app: Flask, **kwargs: Any) -> TestResponse:
     """Try to log in, as a stranger."""
     return Caller(app).post("/auth/simple/login", json={"username": "nobody", "password": "wrong"}, **kwargs)
@@ -122,7 +165,7 @@ def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool, 
     assert [one.result().status_code for one in held] == [401] * 3
 
 
-def test_one_caller_has_at_most_half_of_the_streams(app: Flask, cast: tuple[Caller, Caller]) -> None:
+def test_one_caller_has_at_most_half_of_the_streams(app, url, cast, pool):
     path, lines = "/api/admin/search/events", {"Accept": "application/x-ndjson"}
     victor, vera = cast
     # Of 12 threads, 3 serve streams. This one goes on until it is closed.
@@ -131,6 +174,11 @@ def test_one_caller_has_at_most_half_of_the_streams(app: Flask, cast: tuple[Call
     session = Caller(app).get(path, headers=lines | {"Cookie": "session=victors-session"})
     assert "event streams" in refused(session, 429, "RateLimitError")
     assert vera.get(path, headers=lines).status_code == 200
+    # The stream holds no place between its batches.
+    with locked(url, "tag_types") as wait_for:
+        held = [pool.submit(victor.get, TAG_TYPES) for _ in range(2)]
+        wait_for(2)
+    assert [one.result().status_code for one in held] == [200] * 2
     assert victor.get(path).status_code == 200
     running.close()
     assert victor.get(path, headers=lines).status_code == 200
