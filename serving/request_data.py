@@ -22,8 +22,8 @@ QUERY_STRING_MAX = 8192
 def load(schema: Body, stored: Stored | None = None, *, body: bytes | None = None) -> dict[str, Any]:
     """Return the JSON body of the current request, read by the schema. Raise 415 or 400 if it is invalid.
 
-    stored: returns the record that the request changes. What the body leaves unchanged is not checked. body: if the view
-    has read it.
+    stored: returns the record that the request changes. What the body leaves unchanged is not checked. body: if the
+    view has read it.
     """
     raw = required_body(body)
     with parsing(raw):
