@@ -86,7 +86,7 @@ def test_insights_never_read_the_whole_log(conn: Connection) -> None:
     conn.execute(UNEVEN, prepare=False)
     conn.execute("INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '10 days')")
     today = datetime.now(UTC).date()
-    days = {"first_day": today - timedelta(days=90), "last_day": today, "viewer": None}
+    days = {"first_day": today - timedelta(days=90), "last_day": today, "viewer": None, "projects": None}
     plan = "\n".join(row["QUERY PLAN"] for row in rows(conn, "EXPLAIN " + insights.INSIGHTS, days))
     assert "on events" in plan
     assert "Seq Scan on events" not in plan
