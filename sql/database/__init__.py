@@ -59,7 +59,8 @@ def connect_options(url: str, pooler: str = "none", options: str | None = None) 
 
 def connect(url: str, pooler: str = "none") -> Connection:
     """Open a connection outside the pool, with the same settings."""
-    return psycopg.Connection[DictRow].connect(url, **connect_options(url, pooler))
+    options = connect_options(url, pooler) | {"fallback_application_name": f"{APPLICATION_NAME} command"}
+    return psycopg.Connection[DictRow].connect(url, **options)
 
 
 def init_app(app: Flask) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
@@ -15,22 +14,13 @@ from psycopg.pq import Conninfo
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
-from sql.database import APPLICATION_NAME, Connection, embedded, migrate, rows, value
+from sql.database import Connection, embedded, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
 
 # Seconds that a backup waits while the definition of a table changes, and that a restore with --replace waits for a
 # table in use.
 LOCK_TIMEOUT = 60
-# Seconds that PostgreSQL has to end the connections of a service that has just stopped.
-STOPPED_TIMEOUT = 2
 SCHEMA = "SELECT current_schema()"
-# Our choice: a restore does not replace an instance in use.
-SERVICE_CONNECTIONS = """
-    SELECT count(*)
-      FROM pg_stat_activity
-     WHERE datname = current_database()
-       AND application_name = %(name)s
-"""
 
 
 def programs(server: int) -> Path:
@@ -117,7 +107,8 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
     elif not replace:
         advice = "Use an empty database, or --replace to delete the instance."
         raise DatabaseProblem(f"The database already contains an instance. {advice}")
-    elif stays_connected(conn):
+    # Our choice: a restore does not replace an instance in use.
+    elif migrate.is_in_use(conn):
         raise DatabaseProblem("A running service is connected to this database. Stop it, then restore.")
     schema, folder = value(conn, SCHEMA), programs(conn.info.server_version // 10000)
     entries = [entry for entry in contents(folder / "pg_restore", path, schema) if not SKIPPED.match(entry)]
@@ -141,16 +132,6 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
             target.stdin.write(b"COMMIT;\n" if source.wait() == 0 else b"")
         if source.returncode != 0 or target.returncode != 0:
             raise DatabaseProblem(f"The restore failed, and nothing changed: {first_error(errors)}.")
-
-
-def stays_connected(conn: Connection) -> bool:
-    """Return whether a service is connected to the database, and still is after STOPPED_TIMEOUT."""
-    deadline = time.monotonic() + STOPPED_TIMEOUT
-    while value(conn, SERVICE_CONNECTIONS, {"name": APPLICATION_NAME}):
-        if time.monotonic() > deadline:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:

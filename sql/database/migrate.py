@@ -2,14 +2,22 @@
 
 import re
 import sys
+import time
 from pathlib import Path
 from typing import LiteralString
 
 import psycopg
-from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege, LockNotAvailable
+from psycopg.errors import (
+    DeadlockDetected,
+    DuplicateFunction,
+    DuplicateObject,
+    DuplicateTable,
+    InsufficientPrivilege,
+    LockNotAvailable,
+)
 
 from sql import locks
-from sql.database import Connection, connect, run, value
+from sql.database import APPLICATION_NAME, Connection, connect, run, value
 
 SCHEMA = Path(__file__).parent.parent.parent / "schema.sql"
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -19,6 +27,17 @@ TRY_LOCK: LiteralString = f"SELECT pg_try_advisory_xact_lock({locks.MIGRATION})"
 # LOCK_TIMEOUT_SECONDS.
 PATIENCE = 5
 WAIT_FOR_TABLES = "SELECT set_config('lock_timeout', %(patience)s || 's', true)"
+# In the order in which pg_dump locks them, so that a migration and a backup never wait for each other.
+LOCK_TABLES = """
+    DO $$ BEGIN
+        EXECUTE (SELECT 'LOCK TABLE ' || string_agg(oid::regclass::text, ', ' ORDER BY oid)
+                   FROM pg_class
+                  WHERE relnamespace = current_schema()::regnamespace
+                    AND relkind = 'r');
+    END $$
+"""
+# Seconds that PostgreSQL has to end the connections of a service that has just stopped.
+STOPPED_TIMEOUT = 2
 
 
 class DatabaseProblem(Exception):
@@ -133,6 +152,33 @@ def newer_schema(current: int, needed: int) -> DatabaseProblem:
     return DatabaseProblem(f"{state} Upgrade the service.")
 
 
+# Only client sessions have a user. Poolers keep the sessions of a service that has stopped, so with a pooler, only
+# sessions in use count.
+HAS_SERVICE = """
+    SELECT EXISTS (
+        SELECT FROM pg_stat_activity
+         WHERE datname = current_database()
+           AND pid <> pg_backend_pid()
+           AND usesysid IS NOT NULL
+           AND application_name = ANY(%(names)s)
+           AND (NOT %(is_pooled)s OR state <> 'idle' OR state_change > clock_timestamp() - interval '10 seconds'))
+"""
+
+
+def is_in_use(conn: Connection) -> bool:
+    """Return whether a service is connected to the database, and still is after STOPPED_TIMEOUT."""
+    # The services of 0.1.0 give their connections no name.
+    names = [APPLICATION_NAME, ""] if version(conn) == 1 else [APPLICATION_NAME]
+    deadline = time.monotonic() + STOPPED_TIMEOUT
+    while value(conn, HAS_SERVICE, {"names": names, "is_pooled": is_pooled(conn)}):
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(0.05)
+        # Otherwise a transaction sees the same sessions again.
+        run(conn, "SELECT pg_stat_clear_snapshot()")
+    return False
+
+
 def disable_timeout(conn: Connection) -> None:
     """Turn the statement timeout off for the transaction: rewriting or indexing years of events takes long."""
     run(conn, "SET LOCAL statement_timeout = 0")
@@ -141,8 +187,9 @@ def disable_timeout(conn: Connection) -> None:
 def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     """Create or upgrade the schema in the caller's transaction. Return the previous version, or 0 if there was none.
 
-    Waits for other processes that do the same. Raises DatabaseProblem if the schema is newer than this service, the
-    database has other contents, the role lacks privileges, or a table is in use for too long.
+    Waits for other processes that do the same. Raises DatabaseProblem if the schema is newer than this service, a
+    service of an older version is connected, the database has other contents, the role lacks privileges, or a table is
+    in use for too long.
     """
     if not value(conn, TRY_LOCK):
         print("Waiting for another process that checks or migrates the database ...", file=sys.stderr, flush=True)
@@ -155,14 +202,19 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
     scripts = [SCHEMA] if before == 0 else [path for number, path in steps(folder).items() if number > before]
     try:
         if 0 < before < needed:
+            # Our choice: the statements of an older service fail on a newer schema, so it has to stop first.
+            if is_in_use(conn):
+                problem = f"A running service uses schema version {before} of this database"
+                raise DatabaseProblem(f"{problem}. Stop all services of the old version, then migrate.")
             run(conn, WAIT_FOR_TABLES, {"patience": PATIENCE})
+            run(conn, LOCK_TABLES)
         for script in scripts:
             conn.execute(script.read_bytes())
         if 0 < before < needed:
             run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     except InsufficientPrivilege as error:
         raise missing_privilege(conn, before, needed, error) from None
-    except LockNotAvailable:
+    except (LockNotAvailable, DeadlockDetected):
         problem = f"The upgrade from schema version {before} to {needed} failed: a table was in use for {PATIENCE} s"
         advice = "End long transactions, such as a backup, and try again."
         raise DatabaseProblem(f"{problem}. {advice}") from None

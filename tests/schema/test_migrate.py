@@ -133,6 +133,22 @@ def test_a_step_delays_requests_briefly_during_long_reads(old, folder, monkeypat
     assert migrated(old, folder) == 1
 
 
+def test_a_step_and_a_backup_do_not_wait_for_each_other(old, folder):
+    (folder / "0002_pets.sql").write_text(
+        f"ALTER TABLE events ADD mood text; ALTER TABLE users ADD mood text; {MADE_UP['0002_pets.sql']}"
+    )
+    done: list[int] = []
+    migrating = threading.Thread(target=lambda: done.append(migrated(old, folder)))
+    with connect(old) as reader, reader.transaction():
+        # As pg_dump does: the oldest table first.
+        reader.execute("LOCK TABLE users IN ACCESS SHARE MODE")
+        migrating.start()
+        wait_until(lambda: lock_waiters(reader), "the migration waited")
+        reader.execute("LOCK TABLE events IN ACCESS SHARE MODE")
+    migrating.join()
+    assert done == [1]
+
+
 @pytest.mark.parametrize("name", ["0002_again.sql", "0005_too_far.sql"])
 def test_steps_are_numbered_without_a_gap(folder, name):
     (folder / name).touch()

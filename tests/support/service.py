@@ -148,7 +148,7 @@ class Service:
 
     database: its address, None for a private one; folder: where stdout and stderr go, None for one of its own; path:
     that of BASE_URL; prefix: what its command begins with; command: what Python is given; stdout: another place for
-    that.
+    that; root: the folder of another version.
     """
 
     def __init__(
@@ -160,6 +160,7 @@ class Service:
         prefix: Sequence[str] = (),
         command: Sequence[str] = GUNICORN,
         stdout: str | None = None,
+        root: Path = ROOT,
         **settings: object,
     ) -> None:
         self.port = int(str(settings.get("PORT") or free_port()))
@@ -169,6 +170,7 @@ class Service:
         )
         self.prefix = prefix
         self.command = command
+        self.root = root
         self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="service-")
         folder = folder or Path(self._own_folder.name)
         self._stdout = Path(stdout or folder / "stdout")
@@ -190,7 +192,7 @@ class Service:
         with self._stdout.open("ab") as out, self._stderr.open("ab") as err:
             self._process = subprocess.Popen(
                 [*self.prefix, sys.executable, *self.command],
-                cwd=ROOT,
+                cwd=self.root,
                 env=environment(**self.settings),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
