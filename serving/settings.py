@@ -265,17 +265,20 @@ def default_address(found: Mapping[str, Any]) -> str:
 
 
 def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
-    """Return the value of a setting from the environment, or of a secret from its file. Empty values are None."""
+    """Return the value of a setting from the environment, or of a secret from its file. Empty variables are None."""
     text = environ.get(setting.name) or None
     path = environ.get(f"{setting.name}_FILE") if setting.secret else None
     if text is not None and path:
         raise SettingError(f"Set only one of {setting.name} and {setting.name}_FILE.")
     try:
         if path:
-            text = (FOLDER / path).read_text(encoding="utf-8").rstrip("\r\n") or None
+            text = (FOLDER / path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingError(f"The file in {setting.name}_FILE cannot be read: {reason}.") from None
+    # Our choice: an empty file is an error, because its default can be a new database, or metrics without a token.
+    if path and not (text or "").strip():
+        raise SettingError(f"The file in {setting.name}_FILE is empty. Write the value to it, or unset the variable.")
     # Python reads bytes that are not UTF-8 from the environment as lone surrogates.
     if text is not None and any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
         raise SettingError(f"The setting {setting.name} must be UTF-8 text without the character NUL.")

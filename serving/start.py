@@ -35,12 +35,7 @@ def reload_settings() -> dict[str, Any]:
     for message in () if last_settings else misspelt(os.environ):
         print(message, file=sys.stderr, flush=True)
     try:
-        config = settings.load(os.environ)
-        # Our choice: a file that is empty now neither changes the database, nor opens METRICS_PORT to everybody.
-        for name in ("DATABASE_URL", "METRICS_TOKEN"):
-            if last_settings.get(name) and not config[name]:
-                raise SettingError(f"The setting {name} is missing.")
-        last_settings.update(config)
+        last_settings.update(settings.load(os.environ))
     except SettingError as error:
         if not last_settings:
             raise
@@ -79,8 +74,6 @@ def find_database(config: Mapping[str, Any], environ: MutableMapping[str, str]) 
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))
     _servers.append(server)
-    # DATABASE_URL_FILE can name an empty file here. Setting both variables is an error.
-    environ.pop("DATABASE_URL_FILE", None)
     environ["DATABASE_URL"] = server.ensure()
     if last_settings:
         last_settings["DATABASE_URL"] = environ["DATABASE_URL"]

@@ -59,7 +59,8 @@ def connect_options(url: str, pooler: str = "none", options: str | None = None) 
 
 def connect(url: str, pooler: str = "none") -> Connection:
     """Open a connection outside the pool, with the same settings."""
-    options = connect_options(url, pooler) | {"fallback_application_name": f"{APPLICATION_NAME} command"}
+    options: dict[str, Any] = connect_options(url, pooler)
+    options["fallback_application_name"] = f"{APPLICATION_NAME} command"
     return psycopg.Connection[DictRow].connect(url, **options)
 
 

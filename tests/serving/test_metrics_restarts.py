@@ -31,6 +31,8 @@ from tests.support.service import (
 
 pytestmark = pytest.mark.slow
 
+EMPTY = "The file in METRICS_TOKEN_FILE is empty. Write the value to it, or unset the variable."
+
 
 def kill(service: Metered) -> None:
     """Kill one worker process."""
@@ -87,7 +89,7 @@ def test_a_reload_changes_the_token_at_both_addresses(make_database, tmp_path):
         # A file that is empty at that moment changes nothing.
         file.write_text("")
         reload(service)
-        assert "The setting METRICS_TOKEN is missing. The previous settings stay in effect." in service.err
+        assert f"{EMPTY} The previous settings stay in effect.\n" in service.err
         for ask in (service.ask, service.get):
             assert ask("/metrics", headers={}).status == 401
             assert ask("/metrics", headers={"Authorization": f"Bearer {other}"}).status == 200

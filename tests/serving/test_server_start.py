@@ -13,9 +13,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from serving.settings import SETTINGS
 from sql.database import connect, value
 from tests.support.page_examples import fits
 from tests.support.service import (
+    GUNICORN,
     IMPORT,
     PATIENCE,
     ROOT,
@@ -85,12 +87,11 @@ def starts(tmp: Path) -> Iterator[Starts]:
     with Service(DATA_DIR=data) as first:
         status = first.stop()
         output = first.err, first.out
-    (tmp / "empty").write_text("\n")
     # Other tests run at the same time, so the first of three starts that is fast enough counts.
     for is_last in (False, False, True):
         began = time.monotonic()
-        # An empty file is as good as none, for the workers too, which find an address in the environment.
-        with Service(DATA_DIR=data, PORT=first.port, DATABASE_URL_FILE=tmp / "empty") as second:
+        # An empty variable means none, for the workers too, which find an address in the environment.
+        with Service(DATA_DIR=data, PORT=first.port, DATABASE_URL_FILE="") as second:
             seconds = time.monotonic() - began
             if seconds < SECOND_START or is_last:
                 yield Starts(*output, status, second, seconds)
@@ -195,6 +196,18 @@ def test_a_given_password_and_given_keys_are_used_and_not_printed(make_database,
     assert (answer.status_code, answer.json["rootRole"]) == (200, 1)
     for key in keys:
         assert stranger.get("/api/admin/insights", headers={"Authorization": key}).status_code == 200
+
+
+@pytest.mark.parametrize("name", [setting.name for setting in SETTINGS if setting.secret])
+def test_an_empty_file_prevents_the_start(tmp_path, name):
+    (tmp_path / "empty").write_text("\n")
+    for command in (IMPORT, GUNICORN, SERVE, ("flags.py", "migrate")):
+        done = run(*command, DATA_DIR=tmp_path / "data", PORT=free_port(), **{f"{name}_FILE": tmp_path / "empty"})
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1].endswith(
+            f"The file in {name}_FILE is empty. Write the value to it, or unset the variable."
+        )
+    assert not (tmp_path / "data").exists()
 
 
 def test_secrets_can_stand_in_files(make_database, tmp_path):

@@ -24,6 +24,8 @@ pytestmark = pytest.mark.slow
 
 KEY = "*:*.the-key-of-these-tests"
 
+EMPTY = "The file in DATABASE_URL_FILE is empty. Write the value to it, or unset the variable."
+
 
 @pytest.fixture(scope="module")
 def tmp() -> Iterator[Path]:
@@ -200,7 +202,7 @@ def test_a_reload_without_the_address_of_the_database_keeps_the_old_address(
         address.write_text("")
         service.process.send_signal(signal.SIGHUP)
         wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
-        assert "The setting DATABASE_URL is missing. The previous settings stay in effect.\n" in service.err
+        assert f"{EMPTY} The previous settings stay in effect.\n" in service.err
         assert service.get("/ready").status == 200
 
 

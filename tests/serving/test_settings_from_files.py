@@ -24,9 +24,12 @@ def test_a_secret_can_stand_in_a_file_with_a_line_end_or_without(tmp_path, name,
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_an_empty_file_is_as_good_as_none(tmp_path, name):
-    (tmp_path / "secret").write_text("\n")
-    assert load({f"{name}_FILE": str(tmp_path / "secret")}) == load({})
+@pytest.mark.parametrize("text", ["", "\n", " \t\r\n", "\n\n\n", " " * 20])
+def test_an_empty_file_is_refused(tmp_path, name, text):
+    (tmp_path / "secret").write_text(text)
+    with pytest.raises(SettingError) as problem:
+        load({f"{name}_FILE": str(tmp_path / "secret")})
+    assert str(problem.value) == f"The file in {name}_FILE is empty. Write the value to it, or unset the variable."
 
 
 @pytest.mark.parametrize("name", SECRETS)
