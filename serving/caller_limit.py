@@ -34,6 +34,8 @@ def init_app(app: Flask) -> None:
         with ExitStack() as stack:
             for semaphore, timeout in zip(semaphores_of(caller), (0, wait), strict=True):
                 if not semaphore.acquire(timeout=timeout):
+                    # 503 while the database does not respond: then the caller has not sent too much.
+                    database().require_response()
                     raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
                 stack.callback(semaphore.release)
             yield

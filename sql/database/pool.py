@@ -81,7 +81,7 @@ class Database:
         # The time of the last response on any connection of the pool.
         self.answered_at = 0.0
         self.weeks_checked_at = float("-inf")
-        self._revive_at = self._drain_at = 0.0
+        self._revive_at = self._drain_at = self._probed_at = 0.0
         self._lock = Lock()
         self._pool: ConnectionPool[DeadlineConnection] | None = None
         self._lent: set[DeadlineConnection] = set()
@@ -135,6 +135,15 @@ class Database:
             raise
         finally:
             self._give_back(pool, conn)
+
+    def require_response(self) -> None:
+        """Raise DatabaseUnavailable unless the database has just responded, or does within a second."""
+        pool = self._opened()
+        if time.monotonic() > max(self.answered_at, self._probed_at) + SILENCE / 10:
+            self._probe(pool)
+            if not self._probing.acquire(timeout=SILENCE):
+                raise DatabaseUnavailable("The database does not respond.")
+            self._probing.release()
 
     def _opened(self) -> ConnectionPool[DeadlineConnection]:
         with self._lock:
@@ -220,6 +229,7 @@ class Database:
                         self._revive_server()
                     time.sleep(RETRY)
                 else:
+                    self._probed_at = time.monotonic()
                     self._close_breaker(pool)
                     return
         finally:

@@ -139,6 +139,23 @@ def test_a_frozen_database_holds_only_the_first_request(server, service):
     wait_until(lambda: service.get("/ready").status == 200, "it answered again")
 
 
+def test_one_caller_gets_503_from_a_frozen_database(server):
+    with Service(server.ensure(), INIT_ADMIN_API_TOKENS=KEY, THREADS=32, **LIMITS) as service:
+        wait_until(lambda: service.get("/api/admin/projects", headers=AUTHORIZED).status == 200, "it answered")
+        thaw = freeze(server)
+        try:
+            frozen = time.monotonic()
+            # Until then, the service cannot know it.
+            wait_until(lambda: time.monotonic() > frozen + 0.2, "it had been silent")
+            # More than the 16 requests that one caller can have at the same time, so some do not wait.
+            with ThreadPoolExecutor(30) as threads:
+                sent = [threads.submit(service.get, "/api/admin/projects", headers=AUTHORIZED) for _ in range(30)]
+            assert {answer.result().status for answer in sent} == {503}
+        finally:
+            thaw()
+        wait_until(lambda: service.get("/ready").status == 200, "it answered again")
+
+
 def test_a_busy_database_is_not_reported_as_unavailable(server):
     url = server.ensure()
     with connect(url) as conn, Service(url, INIT_ADMIN_API_TOKENS=KEY, DATABASE_POOL_SIZE=1, WAIT_SECONDS=1) as service:
