@@ -694,6 +694,8 @@ CREATE TABLE events (
     data                json,
     pre_data            json,
     tags                json NOT NULL DEFAULT '[]',
+    -- The API token that made the change, which may be deleted. Null for users and commands, and before version 4.
+    created_by_token_id integer,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),

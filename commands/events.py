@@ -40,6 +40,13 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
             multiple=True,
             help="User id of the creator; repeatable.",
         ),
+        click.option(
+            "--token",
+            "createdByToken",
+            type=click.IntRange(min=1),
+            multiple=True,
+            help="Id of the API token that made the change, also a deleted one; repeatable.",
+        ),
         click.option("--feature", multiple=True, help="Flag name; repeatable."),
         click.option("--type", multiple=True, help="Event type; repeatable."),
         click.option("--project", multiple=True, help="Project id; repeatable."),
@@ -94,7 +101,7 @@ def refuse_unknown(search: Mapping[str, Any]) -> None:
     """Raise ClickException for filters that match no event because a name is mistyped."""
     with connection() as conn:
         found = event_filters.unknown(
-            conn, search.get("project", ()), search.get("feature", ()), search.get("createdBy", ())
+            conn, *(search.get(name, ()) for name in ("project", "feature", "createdBy", "createdByToken"))
         )
     found["types"] = [type for type in search.get("type", ()) if type not in TYPES]
     messages = [
@@ -104,6 +111,7 @@ def refuse_unknown(search: Mapping[str, Any]) -> None:
             ("type", "event type", "types"),
             ("feature", "flag", "flags"),
             ("created-by", "user", "users"),
+            ("token", "API token", "tokens"),
         )
         if found[key]
     ]

@@ -35,6 +35,8 @@ class Actor:
     visible: VisibleEvents | None = None
     # The expiry of the personal token of the request. None without a personal token.
     token_expires_at: datetime | None = None
+    # The id of the API token of the request. None without an API token.
+    token_id: int | None = None
 
     @property
     def viewer(self) -> int | None:
@@ -108,6 +110,7 @@ def require(
         held,
         visible,
         caller["token_expires_at"],
+        caller["key_id"],
     )
 
 

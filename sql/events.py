@@ -49,6 +49,8 @@ FILTERS: dict[str, LiteralString] = {
     "types": "type = ANY(%(types)s)",
     "creator": "created_by_user_id = %(creator)s",
     "creators": "created_by_user_id = ANY(%(creators)s)",
+    "token": "created_by_token_id = %(token)s",
+    "tokens": "created_by_token_id = ANY(%(tokens)s)",
     "first_day": "created_at >= %(first_day)s::date::timestamp AT TIME ZONE 'UTC'",
     "last_day": "created_at < (%(last_day)s::date + 1)::timestamp AT TIME ZONE 'UTC'",
     "payload": f"({PAYLOAD_MATCHES})",
@@ -94,6 +96,11 @@ class Event:
     pre_data: Any = None
     tags: Iterable[Mapping[str, str]] = ()
 
+    @property
+    def token_id(self) -> int | None:
+        """Return the id of the author's API token, or None for users and commands."""
+        return getattr(self.author, "token_id", None)
+
 
 # clock_timestamp(), because the transaction can have waited for the lock of an earlier change. So the newest event of a
 # flag is always that of its last change. The time is truncated, not rounded, so that no event is in the future. WHERE
@@ -102,13 +109,13 @@ class Event:
 # of the list. The type json keeps payloads as they were written.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
-                        data, pre_data, tags)
+                        data, pre_data, tags, created_by_token_id)
     SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment, project,
-           feature_name, data, pre_data, tags
+           feature_name, data, pre_data, tags, created_by_token_id
       FROM ROWS FROM (
                json_to_recordset(%(events)s::json)
             AS (type text, created_by text, created_by_user_id integer, environment text, project text,
-                feature_name text, data json, pre_data json, tags json)) WITH ORDINALITY
+                feature_name text, data json, pre_data json, tags json, created_by_token_id integer)) WITH ORDINALITY
      WHERE pg_current_xact_id() IS NOT NULL
      ORDER BY ordinality
 """
@@ -140,6 +147,7 @@ def as_row(event: Event) -> dict[str, Any]:
         "data": event.data,
         "pre_data": event.pre_data,
         "tags": list(event.tags),
+        "created_by_token_id": event.token_id,
     }
 
 
@@ -151,6 +159,7 @@ RECORDED_IN_LAST_MINUTE = """
            AND created_at > statement_timestamp() - interval '1 minute'
            AND created_by = %(created_by)s
            AND created_by_user_id IS NOT DISTINCT FROM %(user_id)s::integer
+           AND created_by_token_id IS NOT DISTINCT FROM %(token_id)s::integer
            AND project IS NOT DISTINCT FROM %(project)s::text
            AND feature_name IS NOT DISTINCT FROM %(feature)s::text
            AND data ->> 'environment' IS NOT DISTINCT FROM %(environment)s::text)
@@ -168,6 +177,7 @@ def record_once_a_minute(conn: Connection, event: Event) -> None:
         "type": event.type,
         "created_by": event.author.name,
         "user_id": event.author.user_id,
+        "token_id": event.token_id,
         "project": event.project,
         "feature": event.feature,
         "environment": event.data.get("environment"),

@@ -79,6 +79,7 @@ class EventExport(Body):
     type = fields.List(Text())
     feature = fields.List(Text())
     createdBy = fields.List(Integer(min=0))
+    createdByToken = fields.List(Integer(min=1))
     from_ = Day(data_key="from")
     to = Day()
     query = Text(max=QUERY_MAX)

@@ -63,7 +63,7 @@ QUERY_MAX = 1000
 class EventFilters(Query):
     """The filters of GET /api/admin/search/events (api.md 3), for a page and for a stream of events."""
 
-    beyond_json_schema: ClassVar[str] = "user ids|Accept: application/x-ndjson"
+    beyond_json_schema: ClassVar[str] = "user ids|token ids|Accept: application/x-ndjson"
 
     query = Text(
         max=QUERY_MAX,
@@ -80,6 +80,10 @@ class EventFilters(Query):
     )
     createdBy = IdFilter(
         metadata={"description": "Ids of the users who made the change, such as IS:1 or IS_ANY_OF:1,2."}
+    )
+    createdByToken = IdFilter(
+        "token",
+        metadata={"description": "Ids of the API tokens that made the change, also deleted ones, such as IS:1."},
     )
     from_ = Day(prefix="IS:", data_key="from", metadata={"description": "First day in UTC, such as IS:2026-01-01."})
     to = Day(prefix="IS:", metadata={"description": "Last day in UTC, such as IS:2026-03-31."})
@@ -171,6 +175,7 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
         ("project", "project", "projects"),
         ("type", "type", "types"),
         ("createdBy", "creator", "creators"),
+        ("createdByToken", "token", "tokens"),
     ):
         if name in result:
             values = list(dict.fromkeys(result.pop(name)))

@@ -30,12 +30,16 @@ class Filter(fields.Field[list[str]]):
 class IdFilter(Filter):
     """A filter of ids, loaded as a list of integers. IS: alone is loaded as [], which matches nothing."""
 
+    def __init__(self, noun: str = "user", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.noun = noun
+
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
         words = super()._deserialize(value, attr, data, **kwargs)
         if words == [""]:
             return []
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
-            raise ValidationError("must be user ids, which are integers")
+            raise ValidationError(f"must be {self.noun} ids, which are integers")
         return [int(word) for word in words]
 
 

@@ -56,6 +56,8 @@ def test_each_filter_works_as_in_the_search(log: CommandLine) -> None:
         (("--type", "tag-deleted", "--type", "tag-created", "--project", "p1"), [1]),
         (("--feature", "f3"), [3]),
         (("--created-by", "3", "--created-by", "4"), [3, 4]),
+        (("--token", "1"), []),
+        (("--token", "1", "--project", "p1"), []),
         (("--from", yesterday), [3, 4]),
         (("--to", yesterday), [1, 2, 3]),
         (("--query", "needle-4"), [4]),
@@ -77,6 +79,7 @@ def test_each_filter_works_as_in_the_search(log: CommandLine) -> None:
             ("--feature", "payy", "--created-by", "999999"),
             "feature: unknown flag payy; created-by: unknown user 999999",
         ),
+        (("--token", "999"), "token: unknown API token 999"),
         (("--project", "p2,p4"), "project: unknown project p2,p4"),
         (("--output", "/nowhere/file"), "/nowhere/file cannot be created: No such file or directory."),
     ],
@@ -91,6 +94,16 @@ def test_projects_flags_and_users_without_events_are_known(log: CommandLine) -> 
     log.conn.execute("TRUNCATE events")
     for filters in (("--project", "default"), ("--feature", "quiet"), ("--created-by", "1")):
         assert exported(log, *filters)[0] == []
+
+
+def test_the_changes_of_a_deleted_token_are_found(log: CommandLine) -> None:
+    secret = log.does("api-token", "create", "--name", "stolen", "--type", "admin").strip()
+    assert Caller(log.app, secret).post("/api/admin/tag-types", json={"name": "by-thief"}).status_code == 201
+    found = Caller(log.app, secret).post("/api/admin/api-tokens", json={"tokenName": "second", "type": "admin"})
+    assert found.status_code == 201
+    log.does("api-token", "revoke", "2")
+    types = [json.loads(line)["type"] for line in log.does("events", "export", "--token", "2").splitlines()]
+    assert types == ["tag-type-created", "api-token-created"]
 
 
 def test_an_export_can_be_gone_on_with(log: CommandLine) -> None:

@@ -31,3 +31,5 @@ CREATE TABLE frontend_additions (
     applications  bigint NOT NULL,
     CONSTRAINT frontend_additions_pkey PRIMARY KEY (token_id, hour)
 );
+-- Administrators can find the events of a leaked API token.
+ALTER TABLE events ADD COLUMN created_by_token_id integer;
