@@ -77,7 +77,7 @@ def complete(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> di
         line["errorId"] = noted["error_id"]
     line |= {fact: noted[fact] for fact in ("events", "cut") if fact in noted}
     if "error" in noted and (line["status"] >= 500 or "cut" in noted):
-        line["error"] = (name if is_unavailable(noted["error"]) else frames)(noted["error"])
+        line["error"] = frames(noted["error"])
     if "more" in noted:
         line |= noted["more"](line["ms"])
     return line
@@ -88,29 +88,23 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-# The beginnings of SQLSTATE that say enough: no connection, no resources, shutdown, read-only.
+# The beginnings of the SQLSTATE of an unavailable database: no connection, no resources, shutdown, read-only.
 UNAVAILABLE = ("08", "53", "57P", "25006")
 
 
-def is_unavailable(error: BaseException) -> bool:
-    """Return whether the database is unavailable, so that the line of code does not matter."""
-    if isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction):
-        return (error.sqlstate or UNAVAILABLE[0]).startswith(UNAVAILABLE)
-    return False
-
-
-def name(error: BaseException) -> str:
-    """Return the type of an exception, and its SQLSTATE if it has one."""
-    state = getattr(error, "sqlstate", None)
-    return f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}"
-
-
 def frames(error: BaseException | None) -> str:
-    """Return the types and tracebacks of an exception and its causes, without messages, which can quote the request."""
+    """Return the types and tracebacks of an exception and its causes, without messages, which can quote the request.
+
+    If the database is unavailable, return the type alone.
+    """
     parts: list[str] = []
     while error is not None:
+        state = getattr(error, "sqlstate", None)
+        name = f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}"
+        if isinstance(error, psycopg.Error) and (state or UNAVAILABLE[0]).startswith(UNAVAILABLE):
+            return "because of\n".join([*parts, name])
         stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
-        parts.append(f"{name(error)}\n{stack}")
+        parts.append(f"{name}\n{stack}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "because of\n".join(parts)
 
