@@ -101,7 +101,7 @@ def refuse_unknown(search: Mapping[str, Any]) -> None:
     """Raise ClickException for filters that match no event because a name is mistyped."""
     with connection() as conn:
         found = event_filters.unknown(
-            conn, *(search.get(name, ()) for name in ("project", "feature", "createdBy", "createdByToken"))
+            conn, search.get("project", ()), search.get("feature", ()), search.get("createdBy", ())
         )
     found["types"] = [type for type in search.get("type", ()) if type not in TYPES]
     messages = [
@@ -111,7 +111,6 @@ def refuse_unknown(search: Mapping[str, Any]) -> None:
             ("type", "event type", "types"),
             ("feature", "flag", "flags"),
             ("created-by", "user", "users"),
-            ("token", "API token", "tokens"),
         )
         if found[key]
     ]

@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, one
 
-# Deleted projects, flags and tokens still have events, and deleted users still have a row.
+# Deleted projects and flags still have events, and deleted users still have a row.
 UNKNOWN = """
     SELECT ARRAY(SELECT given
                    FROM unnest(%(projects)s::text[]) AS given
@@ -19,19 +19,12 @@ UNKNOWN = """
            ARRAY(SELECT given
                    FROM unnest(%(users)s::bigint[]) AS given
                   WHERE NOT EXISTS (SELECT FROM users WHERE users.id = given)
-                    AND NOT EXISTS (SELECT FROM events WHERE events.created_by_user_id = given)) AS users,
-           ARRAY(SELECT given
-                   FROM unnest(%(tokens)s::integer[]) AS given
-                  WHERE NOT EXISTS (SELECT FROM api_keys WHERE api_keys.id = given)
-                    AND NOT EXISTS (SELECT FROM events WHERE events.created_by_token_id = given)) AS tokens
+                    AND NOT EXISTS (SELECT FROM events WHERE events.created_by_user_id = given)) AS users
 """
 
 
-def unknown(
-    conn: Connection, projects: Sequence[str], flags: Sequence[str], users: Sequence[int], tokens: Sequence[int]
-) -> DictRow:
-    """Return those of the projects, flags, users and tokens (by id) that do not exist and have no events."""
-    given = {"projects": projects, "flags": flags, "users": users, "tokens": tokens}
-    row = one(conn, UNKNOWN, {name: list(values) for name, values in given.items()})
+def unknown(conn: Connection, projects: Sequence[str], flags: Sequence[str], users: Sequence[int]) -> DictRow:
+    """Return those of the projects, flags and users (by id) that do not exist and have no events."""
+    row = one(conn, UNKNOWN, {"projects": list(projects), "flags": list(flags), "users": list(users)})
     assert row is not None
     return row
