@@ -42,7 +42,9 @@ def build(folder: Path, version: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.pyz"
     with file.open("wb") as output:
-        output.write(b"#!/usr/bin/env python3\n")
+        output.write(b"#!/usr/bin/env python3\n# coding: latin-1\n")
+        # Python ignores this line, but shows it in its syntax error if the end of the file is missing.
+        output.write(b"This file is incomplete. Copy or build it again. ")
         with ZipFile(output, "w") as archive:
             add(archive, "__main__.py", 0o644, Path(__file__).with_name("single_file.py").read_bytes())
             add(archive, "build.json", 0o644, json.dumps(about).encode())

@@ -10,7 +10,8 @@ import platform
 import sys
 import tempfile
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
+from zlib import error as ZlibError
 
 FILE = Path(__file__).parent
 OLDEST_GLIBC = (2, 28)
@@ -34,6 +35,8 @@ def main() -> None:
             require_own(folder)
             if not python.exists():
                 link(python)
+        except (BadZipFile, ZlibError):
+            sys.exit("This file is damaged. Copy or build it again.")
         except OSError as error:
             reason = f"The server cannot be extracted to {folder}: {error.strerror}."
             sys.exit(f"{reason} Set XDG_CACHE_HOME to a folder on a disk with 150 MB, in which you can create files.")

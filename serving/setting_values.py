@@ -94,10 +94,16 @@ def is_port(parts: SplitResult) -> bool:
         return False
 
 
+# A name or an IPv4 address, or an IPv6 address, which has at least two colons.
+HOST = re.compile(
+    r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*", re.ASCII
+)
+
+
 def host(text: str) -> str:
     """Read the host name or address to listen on."""
-    if not re.fullmatch(r"[A-Za-z0-9.:_-]+", text):
-        raise ValueError("must be a host name or an address such as 127.0.0.1")
+    if not HOST.fullmatch(text):
+        raise ValueError("must be a host name or an address without a port, such as 127.0.0.1 or ::1")
     return text
 
 

@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import LiteralString
 
 import psycopg
-from psycopg.errors import (
-    DeadlockDetected,
-    DuplicateFunction,
-    DuplicateObject,
-    DuplicateTable,
-    InsufficientPrivilege,
-    LockNotAvailable,
-)
+from psycopg.errors import DuplicateFunction, DuplicateObject, DuplicateTable, InsufficientPrivilege, LockNotAvailable
 
 from sql import locks
 from sql.database import APPLICATION_NAME, Connection, connect, run, value
@@ -133,6 +126,8 @@ HAS_VERSION = """
 
 def version(conn: Connection) -> int:
     """Return the schema version of a database, or 0 if the schema does not exist."""
+    if not value(conn, "SELECT current_schema()"):
+        raise DatabaseProblem(f"The role {conn.info.user} cannot use the schema. Run deploy/grants.sql as its owner.")
     return (value(conn, HAS_VERSION) and value(conn, "SELECT version FROM schema_version")) or 0
 
 
@@ -214,7 +209,7 @@ def migrate(conn: Connection, folder: Path = MIGRATIONS) -> int:
             run(conn, "UPDATE schema_version SET version = %(version)s", {"version": needed})
     except InsufficientPrivilege as error:
         raise missing_privilege(conn, before, needed, error) from None
-    except (LockNotAvailable, DeadlockDetected):
+    except LockNotAvailable:
         problem = f"The upgrade from schema version {before} to {needed} failed: a table was in use for {PATIENCE} s"
         advice = "End long transactions, such as a backup, and try again."
         raise DatabaseProblem(f"{problem}. {advice}") from None

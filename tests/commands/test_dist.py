@@ -177,6 +177,25 @@ def test_a_home_without_room_for_the_server_is_refused_in_one_sentence(file: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("share", [0.001, 0.5, 0.999999])
+def test_a_truncated_file_says_so(file: Path, python: str, home: Path, share: float) -> None:
+    whole = file.read_bytes()
+    (home / "part.pyz").write_bytes(whole[: int(len(whole) * share)])
+    done = run((python, home / "part.pyz", "serve"), home)
+    assert done.returncode == 1
+    assert "This file is incomplete. Copy or build it again." in done.stderr
+
+
+@pytest.mark.slow
+def test_a_damaged_file_says_so(file: Path, python: str, home: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 100] = bytes(100)
+    (home / "damaged.pyz").write_bytes(data)
+    done = run((python, home / "damaged.pyz", "serve"), home)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "This file is damaged. Copy or build it again.")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("owned", ["the server", "the folder around it"])
 def test_the_folder_of_another_user_is_neither_run_nor_changed(file: Path, python: str, home: Path, owned: str) -> None:
     if not AS_USER:

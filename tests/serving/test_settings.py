@@ -23,7 +23,7 @@ SENSIBLE = {
         "postgresql://u:?#=@h/d",
     ],
     "DATA_DIR": ["/", "a b", "~", "é", "data/", "../x", "a,b", "'\""],
-    "HOST": ["0.0.0.0", "::", "::1", "localhost", "flags.example.org", "my_host"],
+    "HOST": ["0.0.0.0", "::", "::1", "fe80::1", "::ffff:10.0.0.1", "localhost", "flags.example.org", "my_host", "h."],
     "PORT": ["1", "65535", "0080"],
     "BASE_URL": [
         "http://h",

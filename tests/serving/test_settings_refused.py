@@ -22,6 +22,10 @@ NUMBERS = [
 
 
 # Invalid values. Whole numbers have the edges of their range too.
+UNUSABLE_HOSTS = [
+    *("a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1", "127.0.0.1:80", "localhost:80"),
+    *("[::1]:80", "::1:x", ":80", ":", "h..example", "a" * 64, ".example"),
+]
 SENSELESS = {
     "DATABASE_URL": [
         "x",
@@ -47,7 +51,7 @@ SENSELESS = {
         "postgresql://h/d?schema=public",
     ],
     "DATA_DIR": ["a\nb", "\x1b[31m", "data\x7f", "\udcff"],
-    "HOST": ["a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1"],
+    "HOST": UNUSABLE_HOSTS,
     "BASE_URL": [
         "x",
         "h.example",
@@ -140,7 +144,7 @@ SENSELESS = {
         f"{'x' * 16}\udcff",
     ],
     "METRICS_PORT": ["0", "65536", "4242"],
-    "METRICS_HOST": ["a b", "http://h", "[::1]", "h/p", "é", "h\n", "*", "127.0.0.1,::1"],
+    "METRICS_HOST": UNUSABLE_HOSTS,
     "SLOW_REQUEST_MS": ["3600001"],
     "TRUSTED_PROXIES": ["11"],
 }
@@ -204,6 +208,7 @@ def test_every_setting_has_values_that_make_no_sense():
     assert set(SENSELESS) == {setting.name for setting in SETTINGS}
 
 
+NO_HOST = "The setting HOST must be a host name or an address without a port, such as 127.0.0.1 or ::1."
 UNUSABLE = "Cannot listen on {}:4242: {}. Set HOST or PORT to another value."
 
 
@@ -211,6 +216,9 @@ def test_the_start_is_refused_with_that_sentence_alone(tmp_path):
     refusals = [
         (IMPORT, {"TRUSTED_PROXIES": "all"}, "The setting TRUSTED_PROXIES must be a whole number from 0 to 10."),
         (GUNICORN, {"TRUSTED_PROXIES": "all"}, "The setting TRUSTED_PROXIES must be a whole number from 0 to 10."),
+        (GUNICORN, {"HOST": "127.0.0.1:80"}, NO_HOST),
+        (GUNICORN, {"HOST": "http://localhost"}, NO_HOST),
+        (GUNICORN, {"HOST": "[::1]:80"}, NO_HOST),
         (GUNICORN, {"HOST": "192.0.2.1"}, UNUSABLE.format("192.0.2.1", "Cannot assign requested address")),
         (GUNICORN, {"HOST": "nowhere.invalid"}, UNUSABLE.format("nowhere.invalid", "Unknown host name")),
     ]
