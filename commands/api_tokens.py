@@ -1,6 +1,7 @@
 """flags api-token: manage API tokens."""
 
 import json
+import sys
 
 import click
 
@@ -77,11 +78,19 @@ COLUMNS = {
 
 @api_token.command(cls=DatabaseCommand)
 @click.argument("token_id", metavar="ID", type=click.IntRange(min=1))
-def revoke(token_id: int) -> None:
+@click.option("--yes", is_flag=True, help="Delete the last admin token without asking.")
+def revoke(token_id: int, *, yes: bool) -> None:
     """Delete the API token with this ID.
 
-    Admin tokens stop working at once, client and frontend tokens after CLIENT_KEEP_MS at most.
+    Admin tokens stop working at once, client and frontend tokens after CLIENT_KEEP_MS at most. Before the last valid
+    admin token is deleted, the command asks.
     """
+    with connection() as conn:
+        is_last = api_tokens.is_last_admin(conn, token_id)
+    if is_last and not yes:
+        if not sys.stdin.isatty():
+            raise click.ClickException(f"Token {token_id} is the last valid admin token. To delete it, use --yes.")
+        click.confirm(f"Token {token_id} is the last valid admin token. Delete it?", abort=True, err=True)
     with transaction() as conn:
         token = api_tokens.lock(conn, token_id)
         if token is None:

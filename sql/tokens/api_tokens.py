@@ -217,6 +217,22 @@ def update(conn: Connection, key_id: int, token: Mapping[str, Any]) -> dict[str,
     return value(conn, UPDATE, {"origins": None, **token, "id": key_id})
 
 
+IS_LAST_ADMIN = """
+    SELECT kind = 'admin' AND NOT EXISTS (
+               SELECT FROM api_keys AS other
+                WHERE other.kind = 'admin'
+                  AND other.id <> %(id)s
+                  AND (other.expires_at IS NULL OR other.expires_at > now()))
+      FROM api_keys
+     WHERE id = %(id)s
+"""
+
+
+def is_last_admin(conn: Connection, key_id: int) -> bool:
+    """Return whether this is an admin token, and no other admin token is valid."""
+    return value(conn, IS_LAST_ADMIN, {"id": key_id}) or False
+
+
 DELETE = "DELETE FROM api_keys WHERE id = %(id)s"
 
 
