@@ -8,16 +8,12 @@ from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
 
-import psycopg
 import pytest
 from psycopg.errors import UniqueViolation
-from psycopg_pool import PoolTimeout
-from werkzeug.test import TestResponse
 
 from sql.database import connect, run, value
-from sql.database.connections import DatabaseUnavailable
 from tests.support import fixtures
-from tests.support.request_log import KEYS, line_of
+from tests.support.request_log import KEYS, broken_app, line_of
 from tests.support.service import Service
 from tests.support.world import Caller
 
@@ -125,17 +121,6 @@ def test_the_line_of_an_error_has_the_id_of_its_body(stranger, capsys, path):
     assert line["errorId"] == response.json["id"]
 
 
-def broken_app(make_app, url: str, error: Exception):
-    """The service with a view that has a bug."""
-    app = make_app(url)
-
-    def broken(_word: str) -> TestResponse:
-        raise error
-
-    app.add_url_rule("/broken/<_word>", view_func=broken)
-    return app
-
-
 def test_a_bug_has_its_traceback_in_the_log_line_and_not_in_the_body(make_app, shared_url, capsys):
     error = ValueError("a secret that the message quotes")
     response = Caller(broken_app(make_app, shared_url, error)).get("/broken/in-the-path")
@@ -147,7 +132,7 @@ def test_a_bug_has_its_traceback_in_the_log_line_and_not_in_the_body(make_app, s
     assert set(line) == {*KEYS, "errorId", "error"}
     assert (line["route"], line["status"], line["errorId"]) == ("/broken/<_word>", 500, response.json["id"])
     assert line["error"].startswith("builtins.ValueError\n")
-    assert "test_request_log.py" in line["error"]
+    assert "support/request_log.py" in line["error"]
     assert "raise error" in line["error"]
     assert "secret" not in json.dumps(line)
     assert "in-the-path" not in json.dumps(line)
@@ -194,33 +179,6 @@ def test_a_database_error_is_logged_without_its_values(make_app, shared_url, cap
     line = line_of(capsys)
     assert line["error"].startswith("psycopg.errors.UniqueViolation (SQLSTATE 23505)\n")
     assert "already exists" not in line["error"]
-
-
-UNAVAILABLE = (
-    psycopg.OperationalError("the connection is lost"),
-    DatabaseUnavailable("a reason"),
-    PoolTimeout("couldn't get a connection"),
-    psycopg.errors.AdminShutdown(),
-    psycopg.errors.CannotConnectNow(),
-    psycopg.errors.TooManyConnections(),
-    psycopg.errors.DiskFull(),
-    psycopg.errors.ReadOnlySqlTransaction(),
-)
-
-
-@pytest.mark.parametrize("error", UNAVAILABLE, ids=lambda error: type(error).__name__)
-def test_the_line_of_an_unavailable_database_has_no_traceback(make_app, shared_url, capsys, error):
-    assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == 503
-    line = line_of(capsys)
-    state = f" (SQLSTATE {error.sqlstate})" if error.sqlstate else ""
-    assert line["error"] == f"{type(error).__module__}.{type(error).__qualname__}{state}"
-    assert len(json.dumps(line)) < 400
-
-
-@pytest.mark.parametrize("error", [psycopg.errors.QueryCanceled(), psycopg.errors.LockNotAvailable()])
-def test_the_line_of_a_slow_statement_has_its_place_in_the_code(make_app, shared_url, capsys, error):
-    assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == 503
-    assert "raise error" in line_of(capsys)["error"]
 
 
 SECRETS = {
