@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
+from inspect import getclosurevars
 from pathlib import Path
 from shutil import which
 
@@ -120,13 +121,19 @@ def test_the_readme_describes_the_project_and_begins_with_two_commands():
 
 def test_the_settings_page_lists_every_setting():
     rows = re.findall(
-        r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| (.*) \|$", SETTINGS_PAGE.read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| `([A-Z_]+)`( \*)? \| (?:`(.*?)`)? *\| ([^|]+) \| (.*) \|$",
+        SETTINGS_PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     expected = [
         (setting.name, " *" if setting.secret else "", setting.default or "", setting.meaning)
         for setting in settings.SETTINGS
     ]
-    assert sorted(rows) == sorted(expected)
+    assert sorted((*row[:3], row[4]) for row in rows) == sorted(expected)
+    limits = {setting.name: getclosurevars(setting.read).nonlocals for setting in settings.SETTINGS}
+    ranges = {name: "{low} to {high}".format(**found) for name, found in limits.items() if "low" in found}
+    assert len(ranges) > 20
+    assert {row[0]: row[3] for row in rows if row[0] in ranges} == ranges
 
 
 def test_the_commands_page_lists_every_command_with_its_options():
