@@ -10,6 +10,7 @@ import pytest
 
 from serving.settings import SETTINGS
 from sql.database.embedded import START_TIMEOUT
+from tests.support.containers import COMPOSE
 from tests.support.deployment import PAGE
 from tests.support.service import ROOT
 
@@ -116,6 +117,39 @@ def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
         "SystemCallFilter",
         "WantedBy",
     }
+
+
+# What the units of an installation from one file and from a clone have in common.
+SHARED = {
+    *("Type", "ExecReload", "Restart", "RestartSec", "StartLimitIntervalSec", "TimeoutStartSec", "TimeoutStopSec"),
+    *("KillMode", "MemoryMax", "OOMPolicy", "UMask", "LimitCORE", "NoNewPrivileges", "Wants", "WantedBy"),
+}
+
+
+def test_the_unit_of_the_single_file_has_the_same_limits() -> None:
+    page = (ROOT / "docs" / "how-to" / "single-file.md").read_text(encoding="utf-8")
+    [unit] = re.findall(r"```ini\n(\[Unit\]\n.*?)```", page, re.DOTALL)
+    theirs, ours = dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE)), dict(settings_of(UNITS[0]))
+    assert {key: theirs.get(key) for key in SHARED} == {key: ours[key] for key in SHARED}
+    assert theirs.keys() - SHARED == {"Description", "After", "User", "ExecStart"}
+    assert (ours["TimeoutStartSec"], ours["UMask"]) == ("15min", "0077")
+
+
+@needs_systemd
+def test_systemd_understands_the_unit_of_the_single_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "single-file.md").read_text(encoding="utf-8")
+    [unit] = re.findall(r"```ini\n(\[Unit\]\n.*?)```", page, re.DOTALL)
+    (tmp_path / "flags.service").write_text(unit.replace("User=flags", "User=root"), encoding="utf-8")
+    done = analyze("verify", "--man=no", str(tmp_path / "flags.service"))
+    ours = [line for line in (done.stdout + done.stderr).splitlines() if "flags.service:" in line]
+    assert (done.returncode, ours) == (0, [])
+
+
+def test_containers_stop_after_running_requests() -> None:
+    # The database is in another container, so only requests need time.
+    server, database = COMPOSE["services"]["server"], COMPOSE["services"]["database"]
+    assert (server["stop_grace_period"], database["stop_grace_period"]) == ("45s", "60s")
+    assert server["restart"] == database["restart"] == "unless-stopped"
 
 
 def wrapped(folder: Path, settings: str, *, has_service_url: bool = True, **environ: str) -> dict[str, str]:
