@@ -143,6 +143,7 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
         set(),
     ),
     "it is down": ({f"up{{{ONE}}}": "1 1 0x30"}, {"FlagsDown"}),
+    "it is not ready": ({'probe_success{job="flags-ready", instance="one"}': "1 1 0x30"}, {"FlagsNotReady"}),
     "the database is away": (
         {
             REQUESTS % (ONE, 200): "0+10x30",
