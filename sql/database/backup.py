@@ -68,6 +68,7 @@ def failure(conn: Connection, what: str, reason: str) -> DatabaseProblem:
 
 def dump(conn: Connection, url: str, path: Path | None) -> None:
     """Write a snapshot of the database to the file, or to stdout if path is None."""
+    migrate.require_schema(conn)
     if migrate.version(conn) == 0:
         raise DatabaseProblem("The database has no schema: there is nothing to back up.")
     pg_dump(conn, url, "--format=custom", *([f"--file={path}"] if path else []))

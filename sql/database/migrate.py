@@ -126,13 +126,19 @@ HAS_VERSION = """
 
 def version(conn: Connection) -> int:
     """Return the schema version of a database, or 0 if the schema does not exist."""
-    if not value(conn, "SELECT current_schema()"):
-        raise DatabaseProblem(f"The role {conn.info.user} cannot use the schema. Run deploy/grants.sql as its owner.")
     return (value(conn, HAS_VERSION) and value(conn, "SELECT version FROM schema_version")) or 0
+
+
+def require_schema(conn: Connection) -> None:
+    """Raise DatabaseProblem if the role cannot use the schema, which then seems to be empty."""
+    if not value(conn, "SELECT current_schema()"):
+        advice = "Run deploy/grants.sql (docs/how-to/deploy.md)."
+        raise DatabaseProblem(f"The role {conn.info.user} cannot use the schema. {advice}")
 
 
 def require_current(conn: Connection, needed: int = VERSION) -> None:
     """Raise DatabaseProblem unless the schema has this version."""
+    require_schema(conn)
     current = version(conn)
     if current > needed:
         raise newer_schema(current, needed)
@@ -244,6 +250,7 @@ FIRST_RELATION = """
 
 def require_empty(conn: Connection) -> None:
     """Raise DatabaseProblem if the database contains relations, or has another encoding than UTF8."""
+    require_schema(conn)
     encoding = value(conn, ENCODING)
     if encoding != "UTF8":
         raise DatabaseProblem(f"The database has the encoding {encoding}. Use a database with the encoding UTF8.")

@@ -147,7 +147,7 @@ def test_the_owner_restores_and_the_service_goes_on(deployed, admin, tmp_path):
         refused = run_flags(*command, **service)
         assert (refused.returncode, only_line(refused.stderr)) == (
             1,
-            f"The role {role} cannot use the schema. Run deploy/grants.sql as its owner.",
+            f"The role {role} cannot use the schema. Run deploy/grants.sql (docs/how-to/deploy.md).",
         )
     deployed.psql(GRANTS, "owner")
     assert f"The role {role} has the privileges that the service needs." in run_flags("doctor", **service).stdout
