@@ -446,6 +446,7 @@ CREATE TABLE flags (
     completed_at            timestamptz,  -- null: not completed
     completed_status        text,
     completed_value         text,  -- such as the variant that was kept
+    created_by              text,  -- the name of the API token that created it; null: a user, or the service itself
     CONSTRAINT flags_pkey PRIMARY KEY (id),
     CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT flags_deleted_are_archived CHECK (deleted_at IS NULL OR archived_at IS NOT NULL),

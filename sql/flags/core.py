@@ -186,8 +186,8 @@ def get_list(
 # Sorted by name, so that two requests cannot deadlock.
 INSERT: LiteralString = f"""
     WITH added AS (
-        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id)
-        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s
+        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by)
+        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s
           FROM json_to_recordset(%(flags)s::json)
             AS new (name text, type text, description text, "impressionData" boolean)
          ORDER BY name
@@ -204,12 +204,15 @@ INSERT: LiteralString = f"""
 """
 
 
-def insert(conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None) -> list[DictRow]:
+def insert(
+    conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None, token: str | None = None
+) -> list[DictRow]:
     """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
+    user_id, token: the user, or the name of the API token, that creates them. The service itself has neither.
     Flags whose names are in use, also by archived flags, are omitted.
     """
-    params = {"project": project, "flags": as_json(flags), "user_id": user_id}
+    params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token}
     return rows(conn, INSERT, params)
 
 

@@ -161,9 +161,16 @@ COLLABORATORS: LiteralString = f"""
                AND type NOT IN ('feature-favorited', 'feature-unfavorited')))
 """
 
-# Omitted for a flag that no user created.
+# Our choice: the ids of Unleash, -42 for API tokens and -1337 for the service itself.
+CREATOR_ID: LiteralString = """
+    coalesce(flags.created_by_user_id, CASE WHEN flags.created_by IS NULL THEN -1337 ELSE -42 END)
+"""
+
 CREATED_BY: LiteralString = f"""
-    (SELECT json_build_object('createdBy', {PERSON}) FROM users WHERE users.id = flags.created_by_user_id)
+    coalesce((SELECT {PERSON} FROM users WHERE users.id = flags.created_by_user_id),
+             json_build_object('id', {CREATOR_ID},
+                               'name', coalesce(flags.created_by, 'system'),
+                               'imageUrl', ''))
 """
 
 # The variants of all environments. Of several with the same name, the one of the first environment.
@@ -196,9 +203,8 @@ FLAG: LiteralString = f"""
               FROM flag_dependencies
               JOIN flags AS parents ON parents.id = parent_id
              WHERE child_id = flags.id),
-        'variants', {ALL_VARIANTS}),
-        {CREATED_BY},
-        json_build_object(
+        'variants', {ALL_VARIANTS},
+        'createdBy', {CREATED_BY},
         'lifecycle', {STAGE},
         'collaborators', {COLLABORATORS}))
 """

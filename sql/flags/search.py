@@ -19,7 +19,7 @@ SEGMENTS: LiteralString = """(
      WHERE strategies.flag_id = flags.id)"""
 
 # FlagHit: a FlagItem with the usage of the last hour and more fields.
-HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS},
+HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
         'archivedAt', iso(flags.archived_at),
         {flag_records.LAST_SEEN_AT},
         'favorite', {flag_records.FAVORITE},
@@ -38,9 +38,9 @@ HIT: LiteralString = f"""json_merge(json_build_object({flag_records.CORE_FIELDS}
               FROM strategies
               JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
               JOIN segments ON segments.id = strategy_segments.segment_id
-             WHERE strategies.flag_id = flags.id)),
-    {flag_records.CREATED_BY},
-    json_build_object('lifecycle', {STAGE}))
+             WHERE strategies.flag_id = flags.id),
+        'createdBy', {flag_records.CREATED_BY},
+        'lifecycle', {STAGE})
 """
 
 # && means: have a common element. @> means: contains all elements.
@@ -60,8 +60,8 @@ FILTERS: dict[str, LiteralString] = {
     "not_type": "flags.type <> ALL(%(type)s)",
     "state": "(flags.stale_since IS NOT NULL) = ANY(%(state)s)",
     "not_state": "(flags.stale_since IS NOT NULL) <> ALL(%(state)s)",
-    "createdBy": "flags.created_by_user_id = ANY(%(createdBy)s::bigint[])",
-    "not_createdBy": "(flags.created_by_user_id IS NULL OR flags.created_by_user_id <> ALL(%(createdBy)s::bigint[]))",
+    "createdBy": f"{flag_records.CREATOR_ID} = ANY(%(createdBy)s::bigint[])",
+    "not_createdBy": f"{flag_records.CREATOR_ID} <> ALL(%(createdBy)s::bigint[])",
     "tag_any": f"{TAGS} && %(tag)s::text[]",
     "tag_all": f"{TAGS} @> %(tag)s::text[]",
     "not_tag_any": f"NOT {TAGS} && %(tag)s::text[]",

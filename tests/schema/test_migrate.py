@@ -199,6 +199,22 @@ def test_old_and_migrated_is_the_same_as_new(make_database, version):
         assert contents(one) == contents(other)
 
 
+def test_flags_of_older_versions_get_the_names_of_their_tokens(make_database):
+    url = make_database(empty=True)
+    event = "INSERT INTO events (type, created_by, feature_name) VALUES (%s, %s, %s)"
+    with connect(url) as conn:
+        conn.execute(kept_schema(3).read_bytes())
+        for flag, author in (("a", "ci"), ("b", "system"), ("c", None)):
+            conn.execute("INSERT INTO flags (name, project_id) VALUES (%s, 'default')", [flag])
+            if author:
+                conn.execute(event, ["feature-created", author, flag])
+                conn.execute(event, ["feature-created", "later", flag])
+        with conn.transaction():
+            migrate.migrate(conn)
+        found = rows(conn, "SELECT name, created_by FROM flags ORDER BY name")
+    assert [(flag["name"], flag["created_by"]) for flag in found] == [("a", "ci"), ("b", None), ("c", None)]
+
+
 def test_a_start_says_that_it_upgraded_the_schema(make_database, capfd):
     url = make_database(empty=True)
     settings = SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8}

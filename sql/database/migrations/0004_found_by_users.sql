@@ -33,3 +33,15 @@ CREATE TABLE frontend_additions (
 );
 -- Administrators can find the events of a leaked API token.
 ALTER TABLE events ADD COLUMN created_by_token_id integer;
+-- Flags that an API token created have its name. Events that were pruned since leave it null.
+ALTER TABLE flags ADD COLUMN created_by text;
+UPDATE flags
+   SET created_by = (
+        SELECT nullif(events.created_by, 'system')
+          FROM events
+         WHERE feature_name = flags.name
+           AND type = 'feature-created'
+           AND created_at >= date_trunc('milliseconds', flags.created_at)
+         ORDER BY created_at, id
+         LIMIT 1)
+ WHERE created_by_user_id IS NULL;

@@ -48,7 +48,6 @@ def test_a_name_is_enough(world, conn):
     record = core(conn)
     assert (record["type"], record["description"], record["impressionData"]) == ("release", None, False)
     assert value(conn, "SELECT created_by_user_id FROM flags") is None
-    assert "createdBy" not in key.get(f"{FLAGS}/f").json
 
 
 def test_tags_of_a_new_flag_are_created_and_recorded_in_order(world, alice, conn):

@@ -2,7 +2,9 @@
 
 import json
 
-from rules.access import Actor
+from rules.access import SYSTEM, Actor
+from rules.flags import insert_flags
+from rules.imports import NEW
 from sql import events
 from sql.database import value
 from sql.events import Event
@@ -52,6 +54,7 @@ def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, c
         "children": [],
         "dependencies": [],
         "variants": [],
+        "createdBy": {"id": -1337, "name": "system", "imageUrl": ""},
         "lifecycle": {"stage": "initial", "enteredStageAt": "2024-03-01T10:20:30.456Z"},
         "collaborators": {"users": []},
     }
@@ -217,13 +220,33 @@ def test_the_creator_has_their_present_name(world, conn):
     conn.execute("UPDATE users SET image_url = 'https://example.org/bob.png' WHERE id = %s", [nameless.id])
     for name, user in (("a", named), ("b", nameless), ("c", faceless)):
         world.flag(name, created_by_user_id=user.id)
-    world.flag("d")
-    assert [read(conn, name).get("createdBy") for name in "abcd"] == [
+    conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [named.id])
+    assert [read(conn, name)["createdBy"] for name in "abc"] == [
         {"id": named.id, "name": "Ada", "imageUrl": ""},
         {"id": nameless.id, "name": "bob", "imageUrl": "https://example.org/bob.png"},
         {"id": faceless.id, "name": "cyd@example.org", "imageUrl": ""},
-        None,
     ]
+
+
+def test_a_flag_without_a_user_has_the_name_of_its_token(world, conn):
+    token = world.api_key(name="ci")
+    flags = "/api/admin/projects/default/features"
+    assert token.post(flags, json={"name": "posted"}).status_code == 201
+    assert token.post(f"{flags}/posted/clone", json={"name": "cloned"}).status_code == 201
+    document = {"features": [{"name": "imported"}], "featureStrategies": [], "tagTypes": []}
+    place = {"project": "default", "environment": "development", "data": document}
+    assert token.post("/api/admin/features-batch/import", json=place).status_code == 200
+    insert_flags(conn, SYSTEM, {"id": "default"}, [{"name": "own"} | NEW])
+    assert token.delete(f"{flags}/cloned").status_code == 202
+    search = "/api/admin/search/features"
+    found = token.get(search).json["features"] + token.get(f"{search}?archived=IS:true").json["features"]
+    expected = {name: {"id": -42, "name": "ci", "imageUrl": ""} for name in ("posted", "cloned", "imported")}
+    expected["own"] = {"id": -1337, "name": "system", "imageUrl": ""}
+    assert {flag["name"]: flag["createdBy"] for flag in found} == expected
+    for query, names in (("IS:-1337", {"own"}), ("IS_NOT:-1337", {"posted", "imported"})):
+        assert {flag["name"] for flag in token.get(f"{search}?createdBy={query}").json["features"]} == names
+    live = ("posted", "imported", "own")
+    assert {name: token.get(f"{flags}/{name}").json["createdBy"] for name in live} == {n: expected[n] for n in live}
 
 
 def test_collaborators_are_the_users_who_changed_this_flag(world, conn):

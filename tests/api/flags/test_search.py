@@ -273,5 +273,5 @@ def test_a_hit_has_all_fields_of_its_flag(world: World, conn: Connection, alice:
     assert hit["lifecycle"]["stage"] == "live"
     assert hit["lastSeenAt"] == hit["environments"][1]["lastSeenAt"] is not None
     assert (found["child"]["dependencyType"], found["other"]["dependencyType"]) == ("child", None)
-    assert "createdBy" not in found["other"]
+    assert found["other"]["createdBy"] == {"id": -1337, "name": "system", "imageUrl": ""}
     assert stranger
