@@ -39,7 +39,8 @@ def get_account() -> Response:
 def get_own_profile() -> Response:
     """Get your own root role and projects.
 
-    Lists the projects in which you have a role, directly or by a group. API tokens have no profile.
+    Lists the projects in which you have a role, directly or by a group. For administrators, it lists all live projects.
+    API tokens have no profile.
     """
     with connection() as conn:
         _, user_id = require_user(conn)

@@ -66,11 +66,16 @@ PROFILE: LiteralString = f"""
     SELECT json_build_object(
                'rootRole', {roles.RECORD},
                'projects', (
-                   SELECT coalesce(json_agg(DISTINCT project_id ORDER BY project_id), '[]')
-                     FROM user_roles
-                    WHERE user_id = users.id
-                      AND project_id IS NOT NULL),
-               'features', json_build_array())::text
+                   SELECT coalesce(json_agg(projects.id ORDER BY projects.id), '[]')
+                     FROM projects
+                    WHERE EXISTS (
+                           SELECT FROM user_roles
+                            WHERE user_id = users.id
+                              AND (project_id = projects.id
+                                   OR projects.archived_at IS NULL
+                                      AND role_id IN (SELECT role_id FROM role_permissions WHERE permission = 'ADMIN')))),
+               'features', json_build_array(),
+               'subscriptions', json_build_array())::text
       FROM users
       JOIN roles ON roles.id = users.root_role_id
      WHERE users.id = %(user_id)s
@@ -78,7 +83,10 @@ PROFILE: LiteralString = f"""
 
 
 def get_profile(conn: Connection, user_id: int) -> str | None:
-    """Return the root role of a user, and the ids of the projects in which they have a role, as JSON text."""
+    """Return the root role of a user, and the ids of their projects, as JSON text.
+
+    These are the projects in which they have a role. Administrators have all live projects.
+    """
     return value(conn, PROFILE, {"user_id": user_id})
 
 

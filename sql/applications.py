@@ -43,6 +43,7 @@ RECORD: LiteralString = f"""
                       'url', applications.url,
                       'color', applications.color,
                       'icon', applications.icon,
+                      'createdAt', iso(applications.created_at),
                       'usage', {USAGE})
 """
 
@@ -137,7 +138,8 @@ MISSING_STRATEGIES: LiteralString = """
         AND NOT EXISTS (SELECT FROM strategy_types WHERE strategy_types.name = type))
 """
 
-# Our choice: outdatedSdks is empty, because this server does not know the newest versions.
+# Our choice: outdatedSdks is empty, because this server does not know the newest versions. frontendSdks is empty, because
+# browsers are not kept as instances.
 OVERVIEW: LiteralString = f"""
     SELECT json_build_object(
                'projects', (SELECT coalesce(json_agg(DISTINCT flags.project_id ORDER BY flags.project_id), '[]')
@@ -148,6 +150,8 @@ OVERVIEW: LiteralString = f"""
                               'name', environment,
                               'instanceCount', instances,
                               'sdks', sdks,
+                              'frontendSdks', '[]'::json,
+                              'backendSdks', sdks,
                               'lastSeen', iso(seen_at),
                               'issues', json_build_object('missingFeatures', missing, 'outdatedSdks', '[]'::json))
                               ORDER BY environment), '[]')
@@ -228,14 +232,35 @@ def list_flags(conn: Connection, name: str, viewer: int | None) -> str | None:
     return value(conn, FLAGS, {"name": name, "viewer": viewer})
 
 
+# appName, environment and seenAt are those of the newest report.
 UNKNOWN_FLAGS: LiteralString = f"""
+    WITH reports AS (
+        SELECT flag_name, app_name, environment, unknown_flags.seen_at
+          FROM unknown_flags
+          JOIN applications ON applications.name = app_name
+         WHERE {IS_UNKNOWN}
+           AND {SEEN}
+    ),
+    newest AS (
+        SELECT DISTINCT ON (flag_name) * FROM reports ORDER BY flag_name, seen_at DESC, app_name, environment
+    ),
+    by_application AS (
+        SELECT flag_name, app_name,
+               json_agg(json_build_object('environment', environment, 'seenAt', iso(seen_at)) ORDER BY environment) AS list
+          FROM reports
+         GROUP BY flag_name, app_name
+    ),
+    by_flag AS (
+        SELECT flag_name,
+               json_agg(json_build_object('appName', app_name, 'environments', list) ORDER BY app_name) AS list
+          FROM by_application
+         GROUP BY flag_name
+    )
     SELECT json_build_object('unknownFlags', coalesce(json_agg(json_build_object(
-               'name', flag_name, 'appName', app_name, 'environment', environment, 'seenAt', iso(unknown_flags.seen_at))
-               ORDER BY flag_name, app_name, environment), '[]'))::text
-      FROM unknown_flags
-      JOIN applications ON applications.name = app_name
-     WHERE {IS_UNKNOWN}
-       AND {SEEN}
+               'name', flag_name, 'appName', app_name, 'environment', environment, 'seenAt', iso(seen_at),
+               'lastSeenAt', iso(seen_at), 'reports', list) ORDER BY flag_name), '[]'))::text
+      FROM newest
+      JOIN by_flag USING (flag_name)
 """
 
 

@@ -10,7 +10,7 @@ from validators.events import QUERY_MAX
 from validators.fields import DESCRIPTION_MAX, TITLE_MAX, OneOf, Text, WholeNumber
 from validators.returned import ResponseOnly
 
-APPLICATION = ResponseOnly(ignored=("strategies", "usage"), read_only={"appName": ""})
+APPLICATION = ResponseOnly(ignored=("strategies", "usage", "createdAt"), read_only={"appName": ""})
 
 
 class WebAddress(Text):

@@ -73,8 +73,8 @@ def validate_archive(project_id: str) -> Response:
         live = {flag["id"]: flag["name"] for flag in found if flag["archived_at"] is None}
         needed = flag_lifecycle.needed_by_others(conn, list(live))
         pairs = dependencies.pairs(conn, live)
-    has_parents = any(child in live.values() for child, _ in pairs)
-    return json_response(json_text({"parentsWithChildFeatures": needed, "hasDeletedDependencies": has_parents}))
+    has_dependencies = bool(needed) or any(child in live.values() for child, _ in pairs)
+    return json_response(json_text({"parentsWithChildFeatures": needed, "hasDeletedDependencies": has_dependencies}))
 
 
 def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:

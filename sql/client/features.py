@@ -56,7 +56,7 @@ LIVE_FLAGS: LiteralString = """
 # operators instead of json_build_object() save a quarter of the time.
 DOCUMENT: LiteralString = f"""
     WITH chosen AS MATERIALIZED (
-        SELECT flags.id, flags.name, flags.type, flags.project_id, flags.impression_data,
+        SELECT flags.id, flags.name, flags.type, flags.description, flags.project_id, flags.impression_data,
                flags.stale_since IS NOT NULL AS is_stale,
                coalesce(flag_environments.enabled, false) AS is_enabled
           {LIVE_FLAGS}
@@ -150,7 +150,7 @@ DOCUMENT: LiteralString = f"""
           LEFT JOIN parent_lists ON child_id = chosen.id
     )
     SELECT '[' || coalesce(string_agg('{{"name":' || to_json(name) || ',"type":' || to_json(type)
-               || ',"project":' || to_json(project_id) || ',"enabled":' || (is_enabled AND NOT is_broken)
+               || ',"description":' || coalesce(to_json(description)::text, 'null') || ',"project":' || to_json(project_id) || ',"enabled":' || (is_enabled AND NOT is_broken)
                || ',"stale":' || is_stale || ',"impressionData":' || impression_data
                || ',"strategies":[' || CASE WHEN is_broken THEN '' ELSE strategies END
                || '],"variants":[' || CASE WHEN is_broken THEN '' ELSE variants END || ']'

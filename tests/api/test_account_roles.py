@@ -16,7 +16,7 @@ def held(caller: Caller, project: str) -> list[int]:
 
 
 def test_a_profile_has_the_root_role_and_the_projects(
-    world: World, victor: Caller, olga: Caller, apollo: str, conn
+    world: World, alice: Caller, victor: Caller, olga: Caller, apollo: str, conn
 ) -> None:
     viewer = {
         "id": 3,
@@ -25,7 +25,7 @@ def test_a_profile_has_the_root_role_and_the_projects(
         "description": "May read.",
         "project": None,
     }
-    assert victor.get(PROFILE).json == {"rootRole": viewer, "projects": [], "features": []}
+    assert victor.get(PROFILE).json == {"rootRole": viewer, "projects": [], "features": [], "subscriptions": []}
     group = groups.insert(conn, "band")
     fixtures.add_group_user(conn, group, victor.id or 0)
     fixtures.add_project_group(conn, apollo, group, 5)
@@ -33,6 +33,11 @@ def test_a_profile_has_the_root_role_and_the_projects(
     world.member("default", victor)
     assert victor.get(PROFILE).json["projects"] == ["apollo", "default"]
     assert olga.get(PROFILE).json["projects"] == ["apollo"]
+    world.project("past", archived_at="2026-01-01T00:00:00Z")
+    admins = groups.insert(conn, "admins", root_role=1)
+    fixtures.add_group_user(conn, admins, olga.id or 0)
+    for admin in (alice, olga):
+        assert admin.get(PROFILE).json["projects"] == ["apollo", "default"]
 
 
 def test_the_roles_in_a_project_are_those_of_the_user_of_the_groups_and_the_root_role(world, victor, apollo, conn):

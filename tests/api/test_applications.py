@@ -46,7 +46,7 @@ def names(response):
 
 def test_an_application_says_where_it_uses_flags(world, alice, conn):
     world.project("hermes")
-    make(conn, strategies=["default"], description="d", url="https://x.example", icon="i", color="c")
+    make(conn, strategies=["default"], description="d", url="https://x.example", icon="i", color="c", created_at=NOW)
     flags = [world.flag("a"), world.flag("b"), world.flag("c", "hermes")]
     for flag_id, environment in zip([*flags, flags[0]], ["production"] * 3 + ["development"], strict=True):
         sight(conn, flag_id, environment=environment)
@@ -57,6 +57,7 @@ def test_an_application_says_where_it_uses_flags(world, alice, conn):
         "url": "https://x.example",
         "color": "c",
         "icon": "i",
+        "createdAt": "2026-05-31T09:30:00.000Z",
         "usage": [
             {"project": "default", "environments": ["development", "production"]},
             {"project": "hermes", "environments": ["production"]},
@@ -67,8 +68,8 @@ def test_an_application_says_where_it_uses_flags(world, alice, conn):
 
 
 def test_a_new_application_has_said_nothing(alice, conn):
-    make(conn)
-    record = {"appName": "shop", "strategies": [], "usage": []}
+    make(conn, created_at=NOW)
+    record = {"appName": "shop", "strategies": [], "usage": [], "createdAt": "2026-05-31T09:30:00.000Z"}
     assert alice.get(f"{APPLICATIONS}/shop").json == record | dict.fromkeys(("description", "url", "color", "icon"))
 
 
@@ -109,7 +110,7 @@ def test_applications_of_hidden_projects_are_hidden(world, alice, conn):
     overview = victor.get(f"{APPLICATIONS}/both/overview").json
     assert (overview["projects"], overview["featureCount"]) == (["default"], 1)
     unknown = victor.get(f"{METRICS}/unknown-flags").json["unknownFlags"]
-    assert [flag["appName"] for flag in unknown] == ["both", "none", "past"]
+    assert [report["appName"] for flag in unknown for report in flag["reports"]] == ["both", "none", "past"]
 
 
 def test_an_unknown_application_is_not_found(alice):
@@ -198,6 +199,8 @@ def test_an_overview_has_environments_and_problems(world, alice, conn):
                 "name": name,
                 "instanceCount": instances,
                 "sdks": sdks,
+                "frontendSdks": [],
+                "backendSdks": sdks,
                 "lastSeen": seen.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
                 "issues": {"missingFeatures": missing, "outdatedSdks": []},
             }
@@ -232,12 +235,18 @@ def test_unknown_flags_are_listed_until_they_exist(world, alice, conn):
     ask_for(conn, "typo")
     ask_for(conn, "typo", "other", "development")
     ask_for(conn, "soon")
-    known = {"seenAt": "2026-05-31T09:30:00.000Z"}
-    listed = [
-        {"name": "soon", "appName": "shop", "environment": "production"} | known,
-        {"name": "typo", "appName": "other", "environment": "development"} | known,
-        {"name": "typo", "appName": "shop", "environment": "production"} | known,
-    ]
+    newest = "2026-05-31T09:30:00.000Z"
+
+    def unknown(name: str, *places: tuple[str, str]) -> dict[str, Any]:
+        """The record of a name that applications ask for in environments."""
+        newest_place = {"name": name, "appName": places[0][0], "environment": places[0][1]}
+        reports = [
+            {"appName": app, "environments": [{"environment": environment, "seenAt": newest}]}
+            for app, environment in places
+        ]
+        return newest_place | {"seenAt": newest, "lastSeenAt": newest, "reports": reports}
+
+    listed = [unknown("soon", ("shop", "production")), unknown("typo", ("other", "development"), ("shop", "production"))]
     assert alice.get(f"{METRICS}/unknown-flags").json == {"unknownFlags": listed}
     flag_id = world.flag("soon")
     assert alice.get(f"{METRICS}/unknown-flags").json == {"unknownFlags": listed[1:]}

@@ -61,6 +61,7 @@ def test_a_flag_has_all_that_sdks_evaluate(world: World, conn: Connection, clien
     assert body["features"][0] == {
         "name": "checkout",
         "type": "experiment",
+        "description": "x",
         "project": "default",
         "enabled": True,
         "stale": False,
@@ -87,6 +88,7 @@ def test_a_flag_has_all_that_sdks_evaluate(world: World, conn: Connection, clien
         ],
         "dependencies": [{"feature": "new-cart", "enabled": True, "variants": ["blue"]}],
     }
+    assert body["features"][1]["description"] is None
 
 
 @pytest.mark.parametrize("spec", [None, "4.1.9", "4.2.0", "5.2.0", "10.0.0-beta.1+x"])

@@ -89,7 +89,7 @@ def test_a_change_is_in_the_next_response(application: Caller) -> None:
 def test_a_change_that_applications_do_not_see_keeps_the_document(application: Caller) -> None:
     admin = Caller(application.app, ADMIN_KEY)
     before = application.get(FEATURES)
-    assert admin.put(f"{FLAGS}/checkout", json={"description": "another"}).status_code == 200
+    assert admin.post("/api/admin/features/checkout/tags", json={"type": "simple", "value": "beta"}).status_code == 201
     after = application.get(FEATURES)
     assert (after.headers["ETag"], after.data) == (before.headers["ETag"], before.data)
 

@@ -69,7 +69,7 @@ def test_parents_of_others_and_lost_dependencies_are_found_and_nothing_changes(w
         depend(conn, ids[child], ids["parent"])
     before = fingerprint(conn)
     assert would(alice, "alone") == ([], False)
-    assert would(alice, "parent") == (["parent"], False)
+    assert would(alice, "parent") == (["parent"], True)
     assert would(alice, "child", "alone") == ([], True)
     assert would(alice, "parent", "child") == (["parent"], True)
     assert would(alice, "parent", "child", "second", "parent") == ([], True)
