@@ -146,6 +146,17 @@ UNIQUE = {
 }
 
 
+# What an import loses of an export of Unleash: the list, the property, the field with the affected name, the warning.
+LOST = (
+    ("features", "links", "name", "Links of flags are not kept."),
+    ("links", "links", "feature", "Links of flags are not kept."),
+    ("tagTypes", "color", "name", "Tag types have no colour here."),
+    ("featureTags", "color", "featureName", "Tags have no colour here."),
+    ("featureStrategies", "milestoneId", "featureName", "There are no release plans here. The strategy stays."),
+    ("contextFields", "project", "name", "Context fields belong to all projects here."),
+)
+
+
 def identity(key: str, entry: Json) -> tuple[str, ...]:
     """Return the list of an entry with the values that must be unique together."""
     return (key, *(str(entry.get(name)) for name in UNIQUE[key][0])) if key in UNIQUE else (key,)
@@ -167,7 +178,7 @@ def read_entries(
         lists = json.loads((found or {}).get("body") or "{}")
         return {identity(key, entry): entry for key in lists for entry in lists[key]}
 
-    return {key: distinct(valid_entries(key, entries, findings, exported)) for key, entries in document.items()}
+    return {key: distinct(valid_entries(key, document[key], findings, exported)) for key in ENTRIES if key in document}
 
 
 def distinct(entries: Iterable[Json]) -> list[Json]:
@@ -214,6 +225,9 @@ def read_document(
 ) -> Document:
     """Return the valid parts of a document, and add the errors of the others to the findings."""
     entries = read_entries(conn, project, environment, data, findings)
+    for key, name, owner, message in LOST:
+        lost = [entry.get(owner) for entry in data.get(key, ()) if isinstance(entry, dict) and entry.get(name)]
+        findings.warn(message, [text for text in lost if isinstance(text, str) and not unstorable(text)])
     for key, (fields, message) in UNIQUE.items():
         counts = Counter(identity(key, entry) for entry in entries[key] if fields[-1] in entry)
         findings.add_error(message, [names[1] for names, count in counts.items() if count > 1])

@@ -69,11 +69,10 @@ PROFILE: LiteralString = f"""
                    SELECT coalesce(json_agg(projects.id ORDER BY projects.id), '[]')
                      FROM projects
                     WHERE EXISTS (
-                           SELECT FROM user_roles
+                           SELECT FROM user_roles LEFT JOIN role_permissions USING (role_id)
                             WHERE user_id = users.id
-                              AND (project_id = projects.id
-                                   OR projects.archived_at IS NULL
-                                      AND role_id IN (SELECT role_id FROM role_permissions WHERE permission = 'ADMIN')))),
+                              AND (user_roles.project_id = projects.id
+                                   OR permission = 'ADMIN' AND projects.archived_at IS NULL))),
                'features', json_build_array(),
                'subscriptions', json_build_array())::text
       FROM users

@@ -138,7 +138,7 @@ MISSING_STRATEGIES: LiteralString = """
         AND NOT EXISTS (SELECT FROM strategy_types WHERE strategy_types.name = type))
 """
 
-# Our choice: outdatedSdks is empty, because this server does not know the newest versions. frontendSdks is empty, because
+# Our choice: outdatedSdks is empty, because this server does not know the newest versions, and frontendSdks, because
 # browsers are not kept as instances.
 OVERVIEW: LiteralString = f"""
     SELECT json_build_object(
@@ -234,33 +234,31 @@ def list_flags(conn: Connection, name: str, viewer: int | None) -> str | None:
 
 # appName, environment and seenAt are those of the newest report.
 UNKNOWN_FLAGS: LiteralString = f"""
-    WITH reports AS (
-        SELECT flag_name, app_name, environment, unknown_flags.seen_at
+    WITH by_application AS (
+        SELECT flag_name, app_name,
+               max(unknown_flags.seen_at) AS seen_at,
+               json_agg(json_build_object('environment', environment, 'seenAt', iso(unknown_flags.seen_at))
+                        ORDER BY environment) AS places,
+               (array_agg(environment ORDER BY unknown_flags.seen_at DESC, environment))[1] AS environment
           FROM unknown_flags
           JOIN applications ON applications.name = app_name
          WHERE {IS_UNKNOWN}
            AND {SEEN}
-    ),
-    newest AS (
-        SELECT DISTINCT ON (flag_name) * FROM reports ORDER BY flag_name, seen_at DESC, app_name, environment
-    ),
-    by_application AS (
-        SELECT flag_name, app_name,
-               json_agg(json_build_object('environment', environment, 'seenAt', iso(seen_at)) ORDER BY environment) AS list
-          FROM reports
          GROUP BY flag_name, app_name
     ),
     by_flag AS (
         SELECT flag_name,
-               json_agg(json_build_object('appName', app_name, 'environments', list) ORDER BY app_name) AS list
+               iso(max(seen_at)) AS seen,
+               (array_agg(app_name ORDER BY seen_at DESC, app_name))[1] AS app_name,
+               (array_agg(environment ORDER BY seen_at DESC, app_name))[1] AS environment,
+               json_agg(json_build_object('appName', app_name, 'environments', places) ORDER BY app_name) AS reports
           FROM by_application
          GROUP BY flag_name
     )
     SELECT json_build_object('unknownFlags', coalesce(json_agg(json_build_object(
-               'name', flag_name, 'appName', app_name, 'environment', environment, 'seenAt', iso(seen_at),
-               'lastSeenAt', iso(seen_at), 'reports', list) ORDER BY flag_name), '[]'))::text
-      FROM newest
-      JOIN by_flag USING (flag_name)
+               'name', flag_name, 'appName', app_name, 'environment', environment, 'seenAt', seen, 'lastSeenAt', seen,
+               'reports', reports) ORDER BY flag_name), '[]'))::text
+      FROM by_flag
 """
 
 

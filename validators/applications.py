@@ -8,9 +8,11 @@ from marshmallow import ValidationError
 from validators import Body, Query
 from validators.events import QUERY_MAX
 from validators.fields import DESCRIPTION_MAX, TITLE_MAX, OneOf, Text, WholeNumber
-from validators.returned import ResponseOnly
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 
-APPLICATION = ResponseOnly(ignored=("strategies", "usage", "createdAt"), read_only={"appName": ""})
+APPLICATION = ResponseOnly(
+    ignored=("strategies", "usage", "createdAt", *UNLEASH_ONLY["application"]), read_only={"appName": ""}
+)
 
 
 class WebAddress(Text):

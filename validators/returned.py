@@ -18,6 +18,35 @@ from validators.fields import Anything
 # Keys inside read-only properties. They are not compared, because they change whenever SDKs report usage.
 USAGE = frozenset({"lastSeenAt", "seenAt", "yes", "no"})
 
+# What Unleash 6.10, 7 and 8 return and take beside the properties of this service, by record. Requests ignore it.
+# docs/reference/compatibility.md lists it.
+UNLEASH_ONLY: dict[str, tuple[str, ...]] = {
+    "flag": ("links",),
+    "flag in an environment": (
+        *("changeRequestIds", "featureName", "milestoneName", "milestoneOrder", "totalMilestones", "releasePlans"),
+        "safeguards",
+    ),
+    "strategy": ("milestoneId",),
+    "tag": ("color",),
+    "tag type": ("color",),
+    "project": (
+        *("technicalDebt", "linkTemplates", "cleanupCount", "avgTimeToProduction", "staleFeatureCount"),
+        "potentiallyStaleFeatureCount",
+    ),
+    "environment": ("requiredApprovals",),
+    "context field": ("project",),
+    "user": (
+        *("seatType", "companyRole", "productUpdatesEmailConsent", "activeSessions", "deletedSessions"),
+        "permissions",
+    ),
+    "API token": ("secure",),
+    "personal access token": ("expiryWarning",),
+    "application": (
+        *("sdkVersion", "updatedAt", "createdBy", "project", "environment", "instances", "seenToggles", "links"),
+    ),
+    "password to check": ("oldPassword", "confirmPassword"),
+}
+
 
 class Ignored(Anything):
     """A property that is accepted and dropped."""
@@ -28,6 +57,11 @@ class Ignored(Anything):
     def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         """Drop the value."""
         return missing
+
+
+def unleash_only(record: str) -> dict[str, Anything]:
+    """Return the fields to add to the requests of a record that has no ResponseOnly."""
+    return {name: Ignored() for name in UNLEASH_ONLY[record]}
 
 
 @dataclass(frozen=True)
@@ -88,10 +122,16 @@ def without_read_only(payload: Mapping[str, Any], stored: Stored) -> dict[str, A
     return {name: value for name, value in payload.items() if name not in sent}
 
 
+# The keys that Unleash alone has in the objects of read-only properties.
+NESTED = frozenset(name for record in ("flag in an environment", "strategy", "tag") for name in UNLEASH_ONLY[record])
+
+
 def agrees(sent: Any, stored: Any) -> bool:
     """Return whether a value is the stored one. It may omit keys of objects, as records in lists do."""
     if isinstance(sent, dict) and isinstance(stored, dict):
-        return all(name in USAGE or (name in stored and agrees(sent[name], stored[name])) for name in sent)
+        return all(
+            agrees(sent[name], stored[name]) if name in stored else name in NESTED for name in sent.keys() - USAGE
+        )
     if isinstance(sent, list) and isinstance(stored, list):
         return len(sent) == len(stored) and all(map(agrees, sent, stored))
     return type(sent) is type(stored) and sent == stored

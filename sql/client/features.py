@@ -150,7 +150,8 @@ DOCUMENT: LiteralString = f"""
           LEFT JOIN parent_lists ON child_id = chosen.id
     )
     SELECT '[' || coalesce(string_agg('{{"name":' || to_json(name) || ',"type":' || to_json(type)
-               || ',"description":' || coalesce(to_json(description)::text, 'null') || ',"project":' || to_json(project_id) || ',"enabled":' || (is_enabled AND NOT is_broken)
+               || ',"description":' || coalesce(to_json(description)::text, 'null')
+               || ',"project":' || to_json(project_id) || ',"enabled":' || (is_enabled AND NOT is_broken)
                || ',"stale":' || is_stale || ',"impressionData":' || impression_data
                || ',"strategies":[' || CASE WHEN is_broken THEN '' ELSE strategies END
                || '],"variants":[' || CASE WHEN is_broken THEN '' ELSE variants END || ']'

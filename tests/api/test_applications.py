@@ -246,7 +246,8 @@ def test_unknown_flags_are_listed_until_they_exist(world, alice, conn):
         ]
         return newest_place | {"seenAt": newest, "lastSeenAt": newest, "reports": reports}
 
-    listed = [unknown("soon", ("shop", "production")), unknown("typo", ("other", "development"), ("shop", "production"))]
+    typo = unknown("typo", ("other", "development"), ("shop", "production"))
+    listed = [unknown("soon", ("shop", "production")), typo]
     assert alice.get(f"{METRICS}/unknown-flags").json == {"unknownFlags": listed}
     flag_id = world.flag("soon")
     assert alice.get(f"{METRICS}/unknown-flags").json == {"unknownFlags": listed[1:]}

@@ -13,7 +13,7 @@ from tests.support.fingerprint import fingerprint
 from tests.support.returned import SENDABLE
 from tests.support.returned.sendable import ADMIN, Json, Sendable, found, posted
 from tests.support.world import Caller, World, refused
-from validators.returned import Ignored, ReadOnly
+from validators.returned import UNLEASH_ONLY, Ignored, ReadOnly
 
 EACH = pytest.mark.parametrize("kind", SENDABLE, ids=str)
 CREATABLE = pytest.mark.parametrize("kind", [kind for kind in SENDABLE if kind.new], ids=str)
@@ -121,6 +121,78 @@ def test_a_read_only_property_cannot_change(
         message = refused(alice.put(f"{ADMIN}/{kind.put.format(**place)}", json=record | {name: wrong}))
         assert message == f"{name}: {refusal}"
     assert fingerprint(world.conn) == before
+
+
+@pytest.mark.parametrize("value", [None, [], "text", {"other": [1]}])
+def test_what_only_unleash_has_is_ignored(world: World, alice: Caller, value: Any) -> None:
+    fixtures.insert(world.conn, "applications", name="shop")
+    flag = world.flag("f")
+    strategy = world.strategy(flag, "development")
+    [user] = [user for user in alice.get(f"{ADMIN}/user-admin").json["users"] if user["id"] == alice.id]
+    password = "correct horse battery staple"
+    flags, places = f"{ADMIN}/projects/default/features", f"{ADMIN}/environments"
+    environment = f"{flags}/f/environments/development/strategies"
+    tag = {"type": "simple", "value": "beta"}
+    sent = {
+        "flag": [("POST", flags, {"name": "g"}), ("PUT", f"{flags}/f", {})],
+        "strategy": [
+            ("POST", environment, {"name": "default"}),
+            ("PUT", f"{environment}/{strategy}", {}),
+            (
+                "POST",
+                f"{ADMIN}/projects/default/environments/development/default-strategy",
+                {"name": "flexibleRollout"},
+            ),
+        ],
+        "tag": [("POST", f"{ADMIN}/features/f/tags", tag), ("POST", f"{ADMIN}/tags", tag | {"value": "other"})],
+        "tag type": [("POST", f"{ADMIN}/tag-types", {"name": "team"}), ("PUT", f"{ADMIN}/tag-types/simple", {})],
+        "project": [
+            ("POST", f"{ADMIN}/projects", {"name": "p"}),
+            ("PUT", f"{ADMIN}/projects/default", {"name": "Default"}),
+            ("PUT", f"{ADMIN}/projects/default/settings", {}),
+        ],
+        "environment": [
+            ("POST", places, {"name": "staging", "type": "test"}),
+            ("PUT", f"{places}/update/development", {}),
+            ("POST", f"{ADMIN}/projects/default/environments", {"environment": "staging"}),
+        ],
+        "context field": [
+            ("POST", f"{ADMIN}/context", {"name": "country"}),
+            ("PUT", f"{ADMIN}/context/userId", {}),
+        ],
+        "user": [
+            ("POST", f"{ADMIN}/user-admin", {"username": "new", "rootRole": 3}),
+            ("PUT", f"{ADMIN}/user-admin/{alice.id}", {}),
+            ("POST", f"{ADMIN}/service-account", {"username": "bot", "name": "Bot", "rootRole": 3}),
+        ],
+        "API token": [("POST", f"{ADMIN}/api-tokens", {"tokenName": "t", "type": "client"})],
+        "personal access token": [
+            ("POST", f"{ADMIN}/user/tokens", {"description": "d", "expiresAt": "2099-01-01T00:00:00Z"})
+        ],
+        "application": [("POST", f"{ADMIN}/metrics/applications/shop", {})],
+        "password to check": [("POST", f"{ADMIN}/user-admin/validate-password", {"password": password})],
+    }
+    assert sent.keys() == UNLEASH_ONLY.keys() - {"flag in an environment"}
+    for record, requests in sent.items():
+        extra = dict.fromkeys(UNLEASH_ONLY[record], value)
+        for method, path, body in requests:
+            response = alice.request(method, path, json=extra | body)
+            assert response.status_code < 300, (record, path, response.text)
+    assert user == alice.get(f"{ADMIN}/user-admin/{alice.id}").json | {"inviteLink": ""}
+    lists = {"addedTags": [tag | {"color": value}], "removedTags": [tag | {"value": "old", "color": value}]}
+    assert alice.put(f"{ADMIN}/features/f/tags", json=lists).status_code == 200
+    assert alice.put(f"{ADMIN}/projects/default/tags", json={"features": ["f"], "tags": lists}).status_code == 200
+    new = {"name": "h", "tags": [tag | {"color": value}]}
+    assert alice.post(flags, json=new).status_code == 201
+    record = alice.get(f"{flags}/f").json
+    for place in record["environments"]:
+        place |= dict.fromkeys(UNLEASH_ONLY["flag in an environment"], value)
+        for each in place["strategies"]:
+            each["milestoneId"] = value
+    for each in record["tags"]:
+        each["color"] = value
+    assert alice.put(f"{flags}/f", json=record).status_code == 200
+    assert refused(alice.post(f"{ADMIN}/tags", json=tag | {"colour": value})) == "colour: unknown property"
 
 
 @EACH

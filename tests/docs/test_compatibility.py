@@ -10,6 +10,7 @@ from app import create_app
 from tests.support.api_routes import api_rules
 from tests.support.instance import SETTINGS
 from tests.support.service import ROOT
+from validators.returned import UNLEASH_ONLY
 
 PAGE = ROOT / "docs" / "reference" / "compatibility.md"
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
@@ -50,3 +51,9 @@ def test_no_operation_of_the_app_is_listed_as_missing(app: Flask) -> None:
     missing = set(listed("What is missing"))
     assert missing
     assert missing & set(served(app)) == set()
+
+
+def test_the_ignored_properties_are_listed() -> None:
+    section = SECTIONS["What differs on purpose"].partition("### Ignored properties")[2]
+    listed = dict(re.findall(r"^\| ([\w ]+) \| (`.*`) \|$", section, re.MULTILINE))
+    assert {record: tuple(re.findall(r"`(\w+)`", cell)) for record, cell in listed.items()} == UNLEASH_ONLY

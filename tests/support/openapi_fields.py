@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from marshmallow.fields import Raw
+
 from tests import records
 from tests.support.openapi_words import (
     BODIES,
@@ -56,7 +58,7 @@ def json_schema(field: fields.fields.Field) -> dict[str, Any]:
     """Return the JSON Schema of a field, including null if it is allowed."""
     schema = not_null(field)
     takes_null = field.allow_none or (isinstance(field.parent, Body) and field.parent.drops_null(field))
-    if not takes_null or isinstance(field, fields.Anything):
+    if not takes_null or isinstance(field, (fields.Anything, Raw)):
         return schema
     if "type" not in schema:
         return {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}
@@ -147,7 +149,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return reference(body)
         case fields.ObjectOf(value_field=inner):
             return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MAX_KEYS}
-        case fields.Anything():
+        case fields.Anything() | Raw():
             return {}
         case _:
             raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")

@@ -9,7 +9,7 @@ from validators import Body, Query, read
 from validators.fields import DESCRIPTION_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.query_fields import Repeated
-from validators.returned import ResponseOnly
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 from validators.vocabulary.tags import Tag
 
 TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
@@ -21,7 +21,8 @@ MAX_TAGS = 100
 PATH = "/api/admin/projects/{projectId}/features/{featureName}"
 FLAG = ResponseOnly(
     # Search hits have dependencyType and segments.
-    ignored=("createdAt", "archivedAt", "lastSeenAt", "lifecycle", "collaborators", "dependencyType", "segments"),
+    ignored=("createdAt", "archivedAt", "lastSeenAt", "lifecycle", "collaborators", "dependencyType", "segments")
+    + UNLEASH_ONLY["flag"],
     read_only={
         "name": "",
         "project": f"POST {PATH}/changeProject",

@@ -133,7 +133,7 @@ class FeatureSearch(Query):
     type = ValueFilter(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
     state = StateFilter(metadata={"description": "IS:active or IS:stale."})
     createdBy = UserIdFilter(
-        metadata={"description": "Ids of the creators of the flags, such as IS:1 or IS_ANY_OF:1,2. API tokens have the id -42."}
+        metadata={"description": "Ids of the creators of flags, such as IS:1 or IS_ANY_OF:1,2. -42 means API tokens."}
     )
     tag = TagFilter(
         metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."}

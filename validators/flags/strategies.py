@@ -9,11 +9,14 @@ from validators import Body, read
 from validators.fields import BIGINT_MAX, TITLE_MAX, Boolean, Integer, ListOf, Nested, ObjectOf, Position, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.flags.variants import StrategyVariant, balanced
-from validators.returned import ResponseOnly
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 from validators.vocabulary.constraints import Constraint
 
 PATH = "/api/admin/projects/{projectId}/features/{featureName}/environments/{environment}/strategies"
-STRATEGY = ResponseOnly(ignored=("id",), read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"})
+STRATEGY = ResponseOnly(
+    ignored=("id", *UNLEASH_ONLY["strategy"]),
+    read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"},
+)
 CHANGEABLE = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
 
 

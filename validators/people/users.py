@@ -8,10 +8,10 @@ from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
-from validators.returned import Ignored, ResponseOnly
+from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly, unleash_only
 
 USER = ResponseOnly(
-    ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent"),
+    ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent") + UNLEASH_ONLY["user"],
     read_only={"isAPI": "", "username": "", "imageUrl": "", "accountType": ""},
 )
 # bcrypt ignores or refuses further bytes.
@@ -156,19 +156,26 @@ class UpdateUser(Body):
     sendEmail = Ignored("This service sends no e-mail.")
 
 
-class CheckPassword(WithPassword):
-    """Body of the checks of a new password."""
+class NewPassword(WithPassword):
+    """A body with a required new password."""
 
     example: ClassVar[dict[str, Any]] = {"password": "correct horse battery staple"}
 
     password = Password(required=True, metadata={"description": REQUIREMENTS})
 
 
+class CheckPassword(NewPassword):
+    """Body of the checks of a new password."""
+
+    class Meta(NewPassword.Meta):
+        include = unleash_only("password to check")
+
+
 # An example for the documentation.
 RESET_TOKEN = "9f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d52389f6c0a4e1b7d5238"  # noqa: S105
 
 
-class ResetPassword(CheckPassword):
+class ResetPassword(NewPassword):
     """Body of POST /auth/reset/password: a new password by a link."""
 
     example: ClassVar[dict[str, Any]] = {
@@ -179,7 +186,7 @@ class ResetPassword(CheckPassword):
     token = Text(required=True, metadata={"description": "Token of the link."})
 
 
-class SetPassword(CheckPassword):
+class SetPassword(NewPassword):
     """Body of POST /api/admin/user-admin/{id}/change-password: a new password for a user."""
 
     beyond_json_schema: ClassVar[str] = WithPassword.beyond_json_schema + "|the same as password"

@@ -10,7 +10,7 @@ from marshmallow import ValidationError, post_load, validates, validates_schema
 from validators import Body, Query
 from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
 from validators.projects import naming
-from validators.returned import Ignored, ReadOnly, ResponseOnly
+from validators.returned import UNLEASH_ONLY, ReadOnly, ResponseOnly
 
 NAME_MAX = 255
 FLAG_NAME_MAX = 100
@@ -24,6 +24,7 @@ PROJECT = ResponseOnly(
         *("id", "version", "createdAt", "updatedAt", "archivedAt", "lastUpdatedAt", "lastReportedFlagUsage"),
         *("health", "featureCount", "memberCount", "members", "stats", "featureTypeCounts", "onboardingStatus"),
         *("features", "activeCount", "staleCount", "potentiallyStaleCount", "changeRequestEnvironments"),
+        *UNLEASH_ONLY["project"],
     ),
     read_only={
         "environments": f"POST {PATH}/environments or DELETE {PATH}/environments/{{environment}}",
@@ -253,7 +254,6 @@ class ProjectSettings(Body):
     featureNaming = Nested(NamingInput, metadata={"description": "Naming rule for flags."})
     defaultStickiness = stickiness_field()
     featureLimit = feature_limit_field()
-    linkTemplates = Ignored()
 
     @post_load
     def drop_empty_naming(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

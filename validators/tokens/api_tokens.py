@@ -7,14 +7,14 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
 from validators.fields import DateTime, ListOf, OneOf, Text
-from validators.returned import ResponseOnly
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 from validators.tokens.origins import ANY, Origin
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
 
 API_TOKEN = ResponseOnly(
-    ignored=("secret", "createdAt", "seenAt", "alias"),
+    ignored=("secret", "createdAt", "seenAt", "alias", *UNLEASH_ONLY["API token"]),
     read_only=dict.fromkeys(("tokenName", "username", "type", "environment", "project", "projects"), ""),
 )
 

@@ -6,10 +6,11 @@ from marshmallow import ValidationError, validates_schema
 
 from validators import Body
 from validators.fields import Boolean, ListOf, Name, Nested, Position, Text
-from validators.returned import Ignored, ResponseOnly
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 
 CONTEXT_FIELD = ResponseOnly(
-    ignored=("createdAt", "usedInFeatures", "usedInProjects", "usedInSegments"), read_only={"name": ""}
+    ignored=("createdAt", "usedInFeatures", "usedInProjects", "usedInSegments", *UNLEASH_ONLY["context field"]),
+    read_only={"name": ""},
 )
 
 
@@ -64,4 +65,3 @@ class CreateContextField(UpdateContextField):
     name = Name(required=True, metadata={"description": "Name of the field."})
     stickiness = Boolean(load_default=False, metadata={"description": "Whether the field can be used for stickiness."})
     sortOrder = Position(load_default=10, metadata={"description": "Position in the list of fields."})
-    project = Ignored("Context fields belong to the whole instance.")

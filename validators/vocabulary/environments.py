@@ -7,10 +7,10 @@ from marshmallow import ValidationError, post_load, validates
 from validators import Body
 from validators.fields import Boolean, ListOf, Name, ObjectOf, Position, Text, Trimmed
 from validators.flags.strategies import StrategyInput
-from validators.returned import Ignored, ResponseOnly
+from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly, unleash_only
 
 ENVIRONMENT = ResponseOnly(
-    ignored=("projectCount", "apiTokenCount", "enabledToggleCount"),
+    ignored=("projectCount", "apiTokenCount", "enabledToggleCount", *UNLEASH_ONLY["environment"]),
     read_only={
         "name": "",
         "enabled": "POST /api/admin/environments/{name}/on or POST /api/admin/environments/{name}/off",
@@ -59,7 +59,6 @@ class CreateEnvironment(EnvironmentName):
     sortOrder = Position(
         load_default=None, metadata={"description": "Position in the list. By default, after the last environment."}
     )
-    requiredApprovals = Ignored()
 
 
 class CloneEnvironment(EnvironmentName):
@@ -96,7 +95,6 @@ class UpdateEnvironment(Body):
         min=1, max=100, metadata={"description": "development, test, preproduction, production, or a type of your own."}
     )
     sortOrder = Position(metadata={"description": "Position in the list."})
-    requiredApprovals = Ignored()
 
 
 class EnvironmentOrder(Body):
@@ -120,6 +118,9 @@ class EnvironmentOrder(Body):
 
 class LinkEnvironment(Body):
     """Body that adds an environment to a project."""
+
+    class Meta(Body.Meta):
+        include = unleash_only("environment")
 
     example: ClassVar = {"environment": "staging"}
 

@@ -6,9 +6,9 @@ from marshmallow import ValidationError
 
 from validators import Body
 from validators.fields import DESCRIPTION_MAX, Name, Text
-from validators.returned import Ignored, ResponseOnly
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 
-TAG_TYPE = ResponseOnly(read_only={"name": ""})
+TAG_TYPE = ResponseOnly(ignored=UNLEASH_ONLY["tag type"], read_only={"name": ""})
 
 
 def require_two_characters(name: str) -> None:
@@ -27,7 +27,6 @@ class UpdateTagType(Body):
 
     description = Text(max=DESCRIPTION_MAX, metadata={"description": "Description of the tag type."})
     icon = Text(allow_none=True, metadata={"description": "Icon: the name or URL of an image, or a character."})
-    color = Ignored("Tag types have no colour here.")
 
 
 class CreateTagType(UpdateTagType):

@@ -4,10 +4,14 @@ from typing import ClassVar
 
 from validators import Body
 from validators.fields import Text, Trimmed
+from validators.returned import unleash_only
 
 
 class Tag(Body):
     """A tag. check_tag_types() in rules/tags.py checks that its type exists."""
+
+    class Meta(Body.Meta):
+        include = unleash_only("tag")
 
     example: ClassVar = {"type": "simple", "value": "beta"}
 
