@@ -46,7 +46,8 @@ def show_role(role_id: str) -> Response:
     with connection() as conn:
         reader = require_reader(conn, "READ_ROLE")
         role = json.loads(roles.get(conn, id_in_path(role_id)) or abort(404, "No role has that id."))
-        tree = json.loads(permissions.tree(conn))["permissions"]
+        held = [permission["name"] for permission in role["permissions"]]
+        tree = json.loads(permissions.tree(conn, held))["permissions"]
     editable = reader.may("ADMIN") and role["type"] in ("root-custom", "custom")
     return page("admin/role.html", role=role, groups=groups_of(tree, role), types=TYPES, editable=editable)
 
@@ -62,6 +63,8 @@ def groups_of(tree: dict[str, Any], role: dict[str, Any]) -> list[tuple[str, lis
         root = [item for item in tree["root"] if item["name"] != "ADMIN" or role["type"] == "root"]
         groups.insert(0, ("Whole instance", root))
     held = {(item["name"], item.get("environment")) for item in role["permissions"]}
+    for item in (item for _, items in groups for item in items if item["name"] in permissions.WITHOUT_EFFECT):
+        item["displayName"] += " (no effect on this server)"
     return [
         (title, [{**item, "held": (item["name"], item.get("environment")) in held} for item in items])
         for title, items in groups

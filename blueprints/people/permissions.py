@@ -16,7 +16,8 @@ bp = Blueprint("permissions", __name__)
 def list_permissions() -> Response:
     """List permissions.
 
-    Returns the permissions of the whole instance, of projects, and of each environment.
+    Returns the permissions of the whole instance, of projects, and of each environment. Permissions of Unleash without
+    an effect here are not listed, but roles can contain them.
     """
     with connection() as conn:
         require(conn)

@@ -1,11 +1,20 @@
 """Permissions of roles."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import LiteralString
 
 from psycopg.rows import DictRow
 
 from sql.database import Connection, rows, value
+
+# Nothing asks for these permissions. Roles can contain them, because Unleash has them, but they are not offered.
+WITHOUT_EFFECT = frozenset(
+    """
+    CREATE_ADDON UPDATE_ADDON DELETE_ADDON PROJECT_DEFAULT_STRATEGY_READ PROJECT_SETTINGS_READ
+    PROJECT_CHANGE_REQUEST_READ PROJECT_CHANGE_REQUEST_WRITE APPROVE_CHANGE_REQUEST APPLY_CHANGE_REQUEST
+    SKIP_CHANGE_REQUEST
+    """.split()  # noqa: SIM905 (so many quotes would hide the words)
+)
 
 # The Permission record of neighbours.md 1.2 without an environment.
 RECORD: LiteralString = """
@@ -17,7 +26,10 @@ RECORD: LiteralString = """
 """
 
 TREE: LiteralString = f"""
-    WITH by_type AS (
+    WITH permissions AS (
+        SELECT * FROM permissions WHERE name <> ALL(%(hidden)s::text[])
+    ),
+    by_type AS (
         SELECT type, json_agg({RECORD} ORDER BY id) AS list
           FROM permissions
          GROUP BY type
@@ -39,9 +51,12 @@ TREE: LiteralString = f"""
 """
 
 
-def tree(conn: Connection) -> str:
-    """Return every permission as JSON text: those of the instance, of projects, and of each environment."""
-    return value(conn, TREE)
+def tree(conn: Connection, held: Collection[str] = ()) -> str:
+    """Return the permissions as JSON text: those of the instance, of projects, and of each environment.
+
+    Permissions without an effect are omitted, unless they are held.
+    """
+    return value(conn, TREE, {"hidden": list(WITHOUT_EFFECT.difference(held))})
 
 
 # FOR KEY SHARE: the environments cannot be deleted before the role has its permissions in them.

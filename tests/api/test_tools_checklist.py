@@ -131,7 +131,7 @@ def test_a_permission_without_an_environment_has_none(tool):
     assert permissions["UPDATE_FEATURE_ENVIRONMENT"]["environment"] == "development"
     assert "environment" not in permissions["CREATE_FEATURE"]
     tree = tool.answers["GET permissions"].get_json()["permissions"]
-    assert ["environment" in item for item in tree["project"]] == [False] * 20
+    assert ["environment" in item for item in tree["project"]] == [False] * 16
 
 
 def test_the_description_of_a_role_is_text(tool):

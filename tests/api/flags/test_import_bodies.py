@@ -213,3 +213,29 @@ def test_a_date_without_a_time_is_midnight_in_utc(world, alice):
 def test_every_entry_of_a_flag_adds_to_its_size():
     flag = ImportedFlag("f", {}, strategies=[{}] * 2, state={"variants": [{}] * 3}, tags=[{}] * 4, parents=[{}] * 5)
     assert flag.size == 15
+
+
+def test_a_validation_warns_of_what_an_import_would_lose(alice):
+    link = {"url": "https://wiki.example.org", "title": "Wiki"}
+    data = document(
+        {"name": "f", "links": [link]},
+        {"name": "g", "links": []},
+        featureStrategies=[strategy() | {"milestoneId": "01JB9GGTGQYEQ9D40R17T3YVW2"}, strategy("g", milestoneId=None)],
+        contextFields=[{"name": "country", "project": "shop"}, {"name": "city", "project": None}],
+        tagTypes=[{"name": "team", "color": "#FFFFFF"}, {"name": "simple", "color": None}],
+        featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web", "color": "#FFFFFF"}],
+        links=[{"feature": "g", "links": [link]}, {"feature": "f", "links": []}, 7],
+    )
+    assert validated(alice, data) == {
+        "errors": {},
+        "permissions": {},
+        "warnings": {
+            "Links of flags are not kept.": ["f", "g"],
+            "Tag types have no colour here.": ["team"],
+            "Tags have no colour here.": ["g"],
+            "There are no release plans here. The strategy stays.": ["f"],
+            "Context fields belong to all projects here.": ["country"],
+        },
+    }
+    bring_in(alice, data)
+    assert validated(alice, document("h") | {"links": "none"})["warnings"] == {}

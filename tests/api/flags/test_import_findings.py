@@ -55,30 +55,6 @@ def test_a_valid_document_has_no_errors(world, alice):
     bring_in(alice, data)
 
 
-def test_a_validation_warns_of_what_an_import_would_lose(alice):
-    link = {"url": "https://wiki.example.org", "title": "Wiki"}
-    data = document(
-        {"name": "f", "links": [link]},
-        {"name": "g", "links": []},
-        featureStrategies=[strategy() | {"milestoneId": "01JB9GGTGQYEQ9D40R17T3YVW2"}, strategy("g", milestoneId=None)],
-        contextFields=[{"name": "country", "project": "shop"}, {"name": "city", "project": None}],
-        tagTypes=[{"name": "team", "color": "#FFFFFF"}, {"name": "simple", "color": None}],
-        featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web", "color": "#FFFFFF"}],
-        links=[{"feature": "g", "links": [link]}, {"feature": "f", "links": []}, 7],
-    )
-    assert validated(alice, data) == NOTHING | {
-        "warnings": {
-            "Links of flags are not kept.": ["f", "g"],
-            "Tag types have no colour here.": ["team"],
-            "Tags have no colour here.": ["g"],
-            "There are no release plans here. The strategy stays.": ["f"],
-            "Context fields belong to all projects here.": ["country"],
-        }
-    }
-    bring_in(alice, data)
-    assert validated(alice, document("h") | {"links": "none"}) == NOTHING
-
-
 def test_a_warning_lists_the_flags_that_are_overwritten(world, alice):
     for name in ("b", "a"):
         world.flag(name)

@@ -1,5 +1,6 @@
 """Roles: changed and deleted, alone and at once, and what the log says of it (neighbours.md 3.6)."""
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,13 +8,16 @@ import pytest
 from flask import Flask
 from psycopg.errors import ForeignKeyViolation
 
-from sql.database import Connection, connect, value
+from sql.database import Connection, connect, rows, value
 from sql.people import groups, roles, users
+from sql.people.permissions import WITHOUT_EFFECT
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
+from tests.support.page import open_page
 from tests.support.races import at_once, at_the_gate, wait_for
 from tests.support.roles import PATH, PREDEFINED, allowed, make
+from tests.support.service import ROOT
 from tests.support.world import World, refused
 
 # Changing one
@@ -219,3 +223,33 @@ def test_an_environment_under_deletion_gets_no_permissions(committed, gate):
     admin, body = committed.api_key(), {"name": "Brief", "permissions": [{"id": 27, "environment": "brief"}]}
     statement = "DELETE FROM environments WHERE name = 'brief'"
     refused(at_the_gate(committed.conn, gate, statement, lambda: admin.post(PATH, json=body))[0])
+
+
+# Permissions without an effect
+
+
+def test_permissions_without_an_effect_are_kept_but_not_offered(alice):
+    held = [{"name": name} for name in sorted(WITHOUT_EFFECT)]
+    body = {"name": "Old", "type": "root-custom", "permissions": held}
+    role = alice.post(PATH, json=body).json["roles"]
+    record = alice.get(f"{PATH}/{role['id']}").json
+    assert sorted(item["name"] for item in record["permissions"]) == sorted(WITHOUT_EFFECT)
+    assert alice.put(f"{PATH}/{role['id']}", json=record | {"name": "Older"}).status_code == 200
+    assert alice.get(f"{PATH}/{role['id']}").json["permissions"] == record["permissions"]
+
+    def names(path: str, boxes: str) -> set[str]:
+        """The permissions of the checkboxes of a page."""
+        return {json.loads(box.get("value", ""))["name"] for box in open_page(alice, path).all(boxes)}
+
+    offered = names("/admin/roles/new?type=root-custom", ".//input[@data-type='objects']")
+    assert len(offered) == 44
+    assert offered & WITHOUT_EFFECT == set()
+    assert names(f"/admin/roles/{role['id']}", ".//input[@checked]") == WITHOUT_EFFECT
+
+
+def test_what_has_an_effect_is_asked_for(conn):
+    code = "".join(path.read_text() for name in ("blueprints", "rules") for path in (ROOT / name).rglob("*.py"))
+    known = {row["name"] for row in rows(conn, "SELECT name FROM permissions")}
+    verbs = ("CREATE", "READ", "UPDATE", "DELETE")
+    composed = {f"{verb}_{kind}_API_TOKEN" for verb in verbs for kind in ("CLIENT", "FRONTEND")}
+    assert {name for name in known - composed if f'"{name}"' not in code} == WITHOUT_EFFECT
