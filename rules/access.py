@@ -1,6 +1,8 @@
 """Identify the caller of the request and check permissions. Every view that is not public calls require() first."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -45,7 +47,7 @@ class Actor:
 
 
 # The service itself, as the author of what commands change.
-SYSTEM = Actor("system", is_admin=True, sees_all=True, held=frozenset({"CREATE_FEATURE_STRATEGY"}))
+SYSTEM = Actor("system", is_admin=True, sees_all=True)
 
 
 def require(
@@ -112,6 +114,33 @@ def require(
         caller["token_expires_at"],
         caller["key_id"],
     )
+
+
+def held_permissions(
+    conn: Connection, permissions: Iterable[str], project: str, environment: str | None = None
+) -> frozenset[str]:
+    """Return those of the permissions that the caller of the request has in the project and environment."""
+    try:
+        return require(conn, *sorted(permissions), project=project, environment=environment).held
+    except Forbidden:
+        return frozenset()
+
+
+def require_parts(conn: Connection, actor: Actor, parts: Iterable[tuple[str, str, str | None]]) -> None:
+    """Raise 403 unless the actor has every permission that the parts of a composed operation need.
+
+    parts: permission, project, and environment or None. docs/development/decisions.md lists the operations.
+    """
+    wanted: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    for permission, project, environment in parts:
+        wanted[project, environment].add(permission)
+    missing = [
+        f"{permission} in project {project}" + (f" and environment {environment}" if environment else "")
+        for (project, environment), permissions in ({} if actor.is_admin else wanted).items()
+        for permission in sorted(permissions - held_permissions(conn, permissions, project, environment))
+    ]
+    if missing:
+        raise Forbidden(f"You lack the permission {', '.join(missing)}.")
 
 
 def require_user(

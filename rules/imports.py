@@ -8,9 +8,8 @@ from typing import Any
 from flask import abort
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.rows import DictRow
-from werkzeug.exceptions import Forbidden
 
-from rules.access import Actor, require
+from rules.access import Actor, held_permissions
 from rules.constraints import check_strategies
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
@@ -111,11 +110,7 @@ def refuse_unlinked(conn: Connection, project: str, environment: str) -> None:
 
 def missing_permissions(conn: Connection, findings: Findings, project: str, environment: str) -> dict[str, list[str]]:
     """Return {message: permissions} for the permissions that the import needs and the caller lacks, or {}."""
-    try:
-        held = require(conn, *sorted(findings.permissions), project=project, environment=environment).held
-    except Forbidden:
-        held = frozenset()
-    missing = sorted(findings.permissions - held)
+    missing = sorted(findings.permissions - held_permissions(conn, findings.permissions, project, environment))
     message = f"You lack these permissions in project {project} and environment {environment}."
     return {message: missing} if missing else {}
 

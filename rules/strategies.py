@@ -13,7 +13,7 @@ from flask import abort, current_app
 from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict
 
-from rules.access import Actor, require
+from rules.access import Actor, require_parts
 from rules.constraints import check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
 from rules.refusals import Refuse, quantity, raise_error
@@ -77,14 +77,18 @@ def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
 def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activate: bool = False) -> None:
     """Switch on the flags that are off. Give the default strategy to flags without an enabled one.
 
-    activate: enable all their strategies first. Raises 403 if a flag needs a default strategy and the caller lacks the
-    permission CREATE_FEATURE_STRATEGY.
+    activate: enable all their strategies first. Raises 403 if the caller lacks the permission to do so, or to add the
+    default strategy.
     """
     off = [flag for flag in flags if not flag["enabled"]]
     if not off:
         return
     ids, environment = [flag["id"] for flag in off], off[0]["environment"]
     found = strategies.list_by_flag(conn, ids, environment)
+    disabled = any(strategy["disabled"] for flag in off for strategy in found[flag["id"]])
+    lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
+    needed = ["UPDATE_FEATURE_STRATEGY"] * (activate and disabled) + ["CREATE_FEATURE_STRATEGY"] * bool(lacking)
+    require_parts(conn, actor, [(permission, off[0]["project_id"], environment) for permission in needed])
     log = []
     # Our choice: activate enables all disabled strategies, even if one is enabled already.
     if activate:
@@ -97,11 +101,7 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
                             "feature-strategy-update", actor, flag, data=before | {"disabled": False}, pre_data=before
                         )
                     )
-    lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
-    if lacking:
-        if "CREATE_FEATURE_STRATEGY" not in actor.held:
-            require(conn, "CREATE_FEATURE_STRATEGY", project=lacking[0]["project_id"], environment=environment)
-        add_strategies(conn, actor, default_strategies(conn, lacking))
+    add_strategies(conn, actor, default_strategies(conn, lacking))
     environments.switch(conn, ids, environment, enabled=True)
     events.record(conn, *log, *[flag_event("feature-environment-enabled", actor, flag) for flag in off])
 

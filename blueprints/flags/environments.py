@@ -40,7 +40,8 @@ def enable_flag(project_id: str, feature_name: str, environment: str) -> Respons
 
     A flag without an enabled strategy gets the default strategy of the project in the environment. If the project has
     none, the flag gets a strategy that is on for all users. Adding a strategy also needs the permission
-    CREATE_FEATURE_STRATEGY. Nothing changes if the flag is already enabled.
+    CREATE_FEATURE_STRATEGY, enabling disabled ones UPDATE_FEATURE_STRATEGY. Nothing changes if the flag is already
+    enabled.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)

@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
-from rules.access import Actor, require
+from rules.access import Actor, require, require_parts
 from rules.flags import add_flags, first_five, flag_event, lock_flag
 from rules.projects import refuse_full_project, share_project
 from serving.contract import operation
@@ -25,6 +25,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
     """Clone a flag.
 
     The copy gets the strategies, variants, segments and dependencies of the flag. It is disabled in all environments.
+    The caller needs CREATE_FEATURE and the permissions to add these to a flag, in each of its environments.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
@@ -41,21 +42,27 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
 
 
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of the strategies, variants and dependencies that the copy got."""
-    for strategy in flag_moves.strategies_of(conn, copy["id"]):
+    """Record the events of the strategies, variants and dependencies of the copy. 403 without their permissions."""
+    strategies, variants = flag_moves.strategies_of(conn, copy["id"]), flag_moves.variants_of(conn, copy["id"])
+    dependencies, project = flag_moves.dependencies_of(conn, copy["id"]), copy["project_id"]
+    parts = [("CREATE_FEATURE_STRATEGY", project, strategy["environment"]) for strategy in strategies]
+    parts += [("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", project, row["environment"]) for row in variants]
+    parts += [("UPDATE_FEATURE_DEPENDENCY", project, None) for _ in dependencies]
+    require_parts(conn, actor, parts)
+    for strategy in strategies:
         events.record(
             conn,
             flag_event(
                 "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]
             ),
         )
-    for row in flag_moves.variants_of(conn, copy["id"]):
+    for row in variants:
         change = {"data": {"variants": row["variants"]}, "pre_data": {"variants": []}}
         events.record(
             conn,
             flag_event("feature-environment-variants-updated", actor, copy, environment=row["environment"], **change),
         )
-    for dependency in flag_moves.dependencies_of(conn, copy["id"]):
+    for dependency in dependencies:
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
 
 
@@ -66,6 +73,7 @@ def move_flag(project_id: str, feature_name: str) -> Response:
 
     The new project must have all environments of the flag. The flag must have no dependencies, and no other flag may
     depend on it. Its strategies must not use segments of the old project. Its past usage stays with the old project.
+    The caller needs MOVE_FEATURE_TOGGLE in both projects, and in the new one the permissions to create such a flag.
     """
     with transaction() as conn:
         actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
@@ -79,9 +87,15 @@ def move_flag(project_id: str, feature_name: str) -> Response:
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:
-    """Move a locked flag to a locked project, and record the event. Raise 409 if something prevents the move."""
+    """Move a locked flag to a locked project, and record the event.
+
+    Raise 403 for missing permissions in the project, and 409 if something prevents the move.
+    """
     # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
+    # Our choice: the caller must have the permissions to create the flag in the new project as it is.
+    parts = [(part["permission"], project["id"], part["environment"]) for part in obstacles["parts"]]
+    require_parts(conn, actor, [("CREATE_FEATURE", project["id"], None), *parts])
     if obstacles["environments"]:
         raise Conflict(
             f"The new project lacks environments of the flag: {first_five(obstacles['environments'])}. Add them first."

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response, abort
 
-from rules.access import require
+from rules.access import require, require_parts
 from rules.flags import NO_FLAG
 from rules.strategies import (
     NO_FLAG_THERE,
@@ -116,12 +116,14 @@ def list_variants_of_all_environments(project_id: str, feature_name: str) -> Res
 def set_variants_in_all_environments(project_id: str, feature_name: str) -> Response:
     """Set the variants of a flag in all environments (deprecated).
 
-    The body replaces the variants of the flag in each environment of the project.
+    The body replaces the variants of the flag in each environment of the project. The caller also needs the permission
+    UPDATE_FEATURE_ENVIRONMENT_VARIANTS in each of them.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION_FOR_ALL, project=project_id)
         after = or_400(balanced, load_many(Variant()))
         places = lock_in_environments(conn, project_id, feature_name)
+        require_parts(conn, actor, [(PERMISSION, project_id, place["environment"]) for place in places])
         replace_variants_in_environments(conn, actor, places, after)
         found = variants.read_all(conn, project_id, feature_name) or abort(404, NO_FLAG)
     return json_response(found["body"])
@@ -133,12 +135,13 @@ def patch_variants_in_all_environments(project_id: str, feature_name: str) -> Re
     """Patch the variants of a flag in all environments (deprecated).
 
     The body is a JSON patch (RFC 6902) of the list that GET returns. The result replaces the variants of each
-    environment of the project.
+    environment of the project. The caller needs the same permissions as for PUT.
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION_FOR_ALL, project=project_id)
         operations = load_many(PatchOperation())
         places = lock_in_environments(conn, project_id, feature_name)
+        require_parts(conn, actor, [(PERMISSION, project_id, place["environment"]) for place in places])
         before = variants.read_all(conn, project_id, feature_name) or abort(404, NO_FLAG)
         after = or_400(lambda variants: patched_variants(variants, operations), before["record"]["variants"])
         replace_variants_in_environments(conn, actor, places, after)

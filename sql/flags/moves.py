@@ -36,7 +36,17 @@ OBSTACLES = """
                  JOIN segments ON segments.id = segment_id
                 WHERE flag_id = %(id)s
                   AND segments.project_id <> %(project)s
-                ORDER BY segments.name) AS segments
+                ORDER BY segments.name) AS segments,
+           ARRAY(
+               SELECT json_build_object('permission', permission, 'environment', environment)
+                 FROM (SELECT 'CREATE_FEATURE_STRATEGY', environment FROM strategies WHERE flag_id = %(id)s
+                 UNION SELECT 'UPDATE_FEATURE_ENVIRONMENT_VARIANTS', environment
+                         FROM variants
+                        WHERE flag_id = %(id)s AND strategy_id IS NULL
+                 UNION SELECT 'UPDATE_FEATURE_ENVIRONMENT', environment
+                         FROM flag_environments
+                        WHERE flag_id = %(id)s AND enabled) AS parts (permission, environment)
+                ORDER BY environment, permission) AS parts
 """
 
 
@@ -44,7 +54,8 @@ def obstacles(conn: Connection, flag_id: int, project: str) -> DictRow:
     """Return what prevents a flag from moving to a project.
 
     environments: the flag's environments that the project does not have. has_dependencies. segments: the names of the
-    flag's segments that belong to another project.
+    flag's segments that belong to another project. parts: the permissions to give a flag what this flag has, with the
+    environment of each.
     """
     run(conn, SHARE_SEGMENTS, {"id": flag_id})
     row = one(conn, OBSTACLES, {"id": flag_id, "project": project})

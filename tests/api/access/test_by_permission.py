@@ -122,8 +122,12 @@ OPENS = {
     "UPDATE_CLIENT_API_TOKEN": [f"PUT {TOKEN}"],
     "DELETE_CLIENT_API_TOKEN": [f"DELETE {TOKEN}"],
 }
-# An import needs what the changes need that it makes, and this one always.
-BESIDE = {"POST /api/admin/features-batch/import": ["UPDATE_FEATURE_ENVIRONMENT"]}
+# Composed operations need what the changes need that they make (test_composed.py).
+BESIDE = {
+    "POST /api/admin/features-batch/import": ["UPDATE_FEATURE_ENVIRONMENT"],
+    f"POST {FLAG}/clone": ["CREATE_FEATURE_STRATEGY"],
+    f"POST {FLAG}/changeProject": ["CREATE_FEATURE", "CREATE_FEATURE_STRATEGY"],
+} | {f"{method} {FLAG}/variants": ["UPDATE_FEATURE_ENVIRONMENT_VARIANTS"] for method in ("PUT", "PATCH")}
 # Other users must have the permissions of the role that they give: in apollo the role Member, as Olga is its owner.
 GIVING = [route for route in ACCESS if not route.startswith("DELETE")]
 MEMBER = 5

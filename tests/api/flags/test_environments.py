@@ -175,11 +175,15 @@ def may(conn: Connection, *permissions: str, environment: str | None = None) -> 
 def test_adding_a_strategy_needs_its_own_permission_too(world, victor, conn):
     flag = tagged_flag(world)
     disabled = world.strategy(flag, disabled=True)
-    world.member("default", victor, may(conn, "UPDATE_FEATURE_ENVIRONMENT"))
+    role = may(conn, "UPDATE_FEATURE_ENVIRONMENT")
+    world.member("default", victor, role)
     since = world.last_event_id()
     assert "CREATE_FEATURE_STRATEGY" in refused(switch(victor, "on"), 403, "NoAccessError")
     assert (switched_on(conn), world.events(since), value(conn, "SELECT count(*) FROM strategies")) == ([], [], 1)
-    assert switch(victor, "on", "?shouldActivateDisabledStrategies=true").status_code == 200
+    activating = "?shouldActivateDisabledStrategies=true"
+    assert "UPDATE_FEATURE_STRATEGY" in refused(switch(victor, "on", activating), 403, "NoAccessError")
+    fixtures.allow(conn, role, "UPDATE_FEATURE_STRATEGY", environment="development")
+    assert switch(victor, "on", activating).status_code == 200
     assert switch(victor, "off").status_code == 200
     assert switch(victor, "on").status_code == 200
     assert value(conn, "SELECT array_agg(id) FROM strategies") == [disabled]
