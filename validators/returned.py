@@ -21,30 +21,23 @@ USAGE = frozenset({"lastSeenAt", "seenAt", "yes", "no"})
 # What Unleash 6.10, 7 and 8 return and take beside the properties of this service, by record. Requests ignore it.
 # docs/reference/compatibility.md lists it.
 UNLEASH_ONLY: dict[str, tuple[str, ...]] = {
-    "flag": ("links",),
-    "flag in an environment": (
-        *("changeRequestIds", "featureName", "milestoneName", "milestoneOrder", "totalMilestones", "releasePlans"),
-        "safeguards",
-    ),
-    "strategy": ("milestoneId",),
-    "tag": ("color",),
-    "tag type": ("color",),
-    "project": (
-        *("technicalDebt", "linkTemplates", "cleanupCount", "avgTimeToProduction", "staleFeatureCount"),
+    record: tuple(names.split())
+    for record, names in {
+        "flag": "links",
+        "flag in an environment": "changeRequestIds featureName milestoneName milestoneOrder totalMilestones "
+        "releasePlans safeguards",
+        "strategy": "milestoneId",
+        "tag": "color",
+        "tag type": "color",
+        "project": "technicalDebt linkTemplates cleanupCount avgTimeToProduction staleFeatureCount "
         "potentiallyStaleFeatureCount",
-    ),
-    "environment": ("requiredApprovals",),
-    "context field": ("project",),
-    "user": (
-        *("seatType", "companyRole", "productUpdatesEmailConsent", "activeSessions", "deletedSessions"),
-        "permissions",
-    ),
-    "API token": ("secure",),
-    "personal access token": ("expiryWarning",),
-    "application": (
-        *("sdkVersion", "updatedAt", "createdBy", "project", "environment", "instances", "seenToggles", "links"),
-    ),
-    "password to check": ("oldPassword", "confirmPassword"),
+        "environment": "requiredApprovals",
+        "context field": "project",
+        "user": "seatType companyRole productUpdatesEmailConsent activeSessions deletedSessions",
+        "API token": "secure",
+        "application": "sdkVersion updatedAt createdBy project environment instances seenToggles links",
+        "password to check": "oldPassword confirmPassword",
+    }.items()
 }
 
 

@@ -166,9 +166,6 @@ def test_what_only_unleash_has_is_ignored(world: World, alice: Caller, value: An
             ("POST", f"{ADMIN}/service-account", {"username": "bot", "name": "Bot", "rootRole": 3}),
         ],
         "API token": [("POST", f"{ADMIN}/api-tokens", {"tokenName": "t", "type": "client"})],
-        "personal access token": [
-            ("POST", f"{ADMIN}/user/tokens", {"description": "d", "expiresAt": "2099-01-01T00:00:00Z"})
-        ],
         "application": [("POST", f"{ADMIN}/metrics/applications/shop", {})],
         "password to check": [("POST", f"{ADMIN}/user-admin/validate-password", {"password": password})],
     }

@@ -278,7 +278,7 @@ class FlagDocument(OpenBody):
     dependencies = Entries(
         Nested(ImportedDependencies), load_default=list, metadata={"description": "Dependencies of the flags."}
     )
-    links = Raw(allow_none=True, metadata={"description": "Links of the flags. They are not kept."})
+    links = ListOf(Raw(allow_none=True), metadata={"description": "Links of the flags. They are not kept."})
 
 
 class ImportFlags(Body):

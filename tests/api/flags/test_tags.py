@@ -90,7 +90,7 @@ def test_taking_off_leaves_the_others_and_again_is_no_change(world, alice, conn)
         (tag("x" * 51), "value: must be at most 50"),
         (tag(None), "value: must not be null"),
         (tag(type="unknown"), "type: unknown tag types: unknown"),
-        (tag() | {"color": "red"}, "color: unknown property"),
+        (tag() | {"colour": "red"}, "colour: unknown property"),
     ],
 )
 def test_a_tag_that_does_not_fit_is_refused(world, alice, conn, body, message):
