@@ -44,6 +44,7 @@ DOCUMENT = {
     "contextFields": [{"name": "country"}],
     "dependencies": [{"feature": "new", "dependencies": [{"feature": "parent"}]}],
 }
+IMPORTED = ("CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD")
 IN_PRODUCTION = [(name, "default", "production") for name in (CREATE, SWITCH, VARIANT)]
 COMPOSED = [
     Composed(
@@ -109,7 +110,7 @@ COMPOSED = [
         *({"project": "default", "environment": "production", "data": DOCUMENT}, 200),
         [
             *((name, "default", None) for name in ("UPDATE_FEATURE", "CREATE_FEATURE", "UPDATE_FEATURE_DEPENDENCY")),
-            *((name, "default", None) for name in ("CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD")),
+            *((name, "default", None) for name in IMPORTED),
             *IN_PRODUCTION,
         ],
     ),
@@ -167,7 +168,7 @@ def stocked(world: World, conn: Connection) -> Callable[[Composed, int | None], 
         conn.execute("UPDATE users SET root_role_id = %s WHERE id = %s", [root, ada.id])
         for position, (permission, project, environment) in enumerate(operation.parts):
             if position != missing:
-                is_root = permission in ("ADMIN", "CREATE_PROJECT", "CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD")
+                is_root = permission in ("ADMIN", "CREATE_PROJECT", *IMPORTED)
                 role = root if is_root else roles.insert(conn, f"{missing} {position}", type="custom")
                 fixtures.allow(conn, role, permission, environment=environment)
                 if not is_root:
@@ -189,4 +190,16 @@ def test_each_part_of_a_composed_operation_needs_its_permission(
         assert fingerprint(conn) == before
     caller = stocked(operation, None)
     response = caller.request(operation.method, operation.path, json=operation.body)
+    assert response.status_code == operation.status, response.text
+
+
+@pytest.mark.parametrize("operation", COMPOSED, ids=lambda operation: operation.name)
+def test_members_can_do_what_their_project_allows(
+    world: World, stocked: Callable[[Composed, int | None], Caller], operation: Composed
+) -> None:
+    roots = [part for part in operation.parts if part[0] in ("ADMIN", "CREATE_PROJECT", *IMPORTED)]
+    member = stocked(operation._replace(parts=roots), None)
+    for project in ("default", "hermes"):
+        world.member(project, member, 4 if operation.name == "move" else 5)
+    response = member.request(operation.method, operation.path, json=operation.body)
     assert response.status_code == operation.status, response.text
