@@ -9,14 +9,21 @@ from sql.flags.stages import STAGE
 from sql.limits import PAGE_BYTES
 from sql.projects.visibility import VISIBLE
 
+# The segments of a flag's strategies. OFFSET 0 makes PostgreSQL look them up by their keys. Without statistics, it reads
+# all segments of all strategies for each flag.
+SEGMENTS_OF_FLAG: LiteralString = """
+      FROM strategies
+     CROSS JOIN LATERAL (
+        SELECT (SELECT name FROM segments WHERE segments.id = segment_id) AS name
+          FROM strategy_segments
+         WHERE strategy_id = strategies.id
+        OFFSET 0) AS segments
+     WHERE strategies.flag_id = flags.id
+"""
+
 # A flag's tags as type:value, and the names of the segments of its strategies.
 TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"
-SEGMENTS: LiteralString = """(
-    SELECT coalesce(array_agg(segments.name), '{}')
-      FROM strategies
-      JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
-      JOIN segments ON segments.id = strategy_segments.segment_id
-     WHERE strategies.flag_id = flags.id)"""
+SEGMENTS: LiteralString = f"(SELECT coalesce(array_agg(segments.name), '{{}}'){SEGMENTS_OF_FLAG})"
 
 # FlagHit: a FlagItem with the usage of the last hour and more fields.
 HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
@@ -34,11 +41,7 @@ HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
             WHEN EXISTS (SELECT FROM flag_dependencies WHERE parent_id = flags.id) THEN 'parent'
         END,
         'segments', (
-            SELECT coalesce(json_agg(DISTINCT segments.name ORDER BY segments.name), '[]')
-              FROM strategies
-              JOIN strategy_segments ON strategy_segments.strategy_id = strategies.id
-              JOIN segments ON segments.id = strategy_segments.segment_id
-             WHERE strategies.flag_id = flags.id),
+            SELECT coalesce(json_agg(DISTINCT segments.name ORDER BY segments.name), '[]'){SEGMENTS_OF_FLAG}),
         'createdBy', {flag_records.CREATED_BY},
         'lifecycle', {STAGE})
 """
