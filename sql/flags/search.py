@@ -9,8 +9,8 @@ from sql.flags.stages import STAGE
 from sql.limits import PAGE_BYTES
 from sql.projects.visibility import VISIBLE
 
-# The segments of a flag's strategies. OFFSET 0 makes PostgreSQL look them up by their keys. Without statistics, it reads
-# all segments of all strategies for each flag.
+# The segments of a flag's strategies. OFFSET 0 makes PostgreSQL look them up by their keys. Without statistics, it
+# reads the segments of all strategies for each flag.
 SEGMENTS_OF_FLAG: LiteralString = """
       FROM strategies
      CROSS JOIN LATERAL (
