@@ -31,6 +31,10 @@ USERS = """
     INSERT INTO flag_tags (flag_id, type, value) SELECT id, 'simple', 'tag' || 1 + id % 20 FROM flags;
     INSERT INTO project_user_roles (project_id, user_id, role_id)
     SELECT 'p' || 1 + id % 20, id, 5 FROM users WHERE username LIKE 'user%';
+    INSERT INTO applications (name) SELECT 'app' || number FROM generate_series(0, 99) AS number;
+    INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
+    SELECT flags.id, 'production', applications.name, now(), now()
+      FROM flags CROSS JOIN applications WHERE applications.name LIKE 'app' || flags.id % 10 || '%';
     UPDATE flags SET archived_at = now() WHERE id % 10 = 7;
     UPDATE flag_environments SET enabled = false WHERE flag_id % 10 = 7
 """
@@ -120,6 +124,7 @@ READS: list[tuple[str, str, Any]] = [
     (ADMIN_KEY, f"{ADMIN}/user-admin", None),
     (ADMIN_KEY, f"{ADMIN}/user-admin/access", None),
     (ADMIN_KEY, f"{ADMIN}/metrics/applications", None),
+    (ADMIN_KEY, f"{ADMIN}/metrics/applications/app1/overview", None),
     (ADMIN_KEY, f"{ADMIN}/events", None),
     (ADMIN_KEY, f"{ADMIN}/features-batch/export", {"environment": "production", "project": "p1"}),
     (
