@@ -21,8 +21,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psycopg
-
 from bench.checkout import KEY, TOKEN, Checkout, Client, Requests, commit, database_server, machine
 from bench.pgbench import PAGE, WRITE, floor
 from bench.report import write
@@ -37,15 +35,16 @@ YEAR_AGO, TWO_YEARS_AGO, THREE_YEARS_AGO = (TODAY - timedelta(days=365 * years) 
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers of events, and for each figure the seconds, rounds and connections."""
+    """The numbers of events, the seconds, rounds and connections for each figure, and whether autovacuum runs."""
 
     sizes: tuple[int, ...]
     seconds: float
     rounds: int
     clients: int
+    is_settled: bool = True
 
 
-SCALES = {"usual": Scale((10_000, 1_000_000), 3, 3, 8), "tiny": Scale((2_000,), 0.01, 1, 2)}
+SCALES = {"usual": Scale((10_000, 1_000_000), 3, 3, 8), "tiny": Scale((2_000,), 0.01, 1, 2, is_settled=False)}
 
 
 def reads(events: int) -> dict[str, tuple[str, str]]:
@@ -130,13 +129,16 @@ Values = Sequence[float | None]
 
 def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tuple[str, Values, Values]]:
     """Yield every figure: its name, the milliseconds at one client and the requests a second, each per checkout."""
+    no_times = [None] * len(checkouts)
     for checkout in checkouts:
         client = Client(checkout, KEY)
-        # The first requests add up the totals of finished weeks. Normally, autovacuum analyzes them within minutes.
+        # The first requests add up the totals of finished weeks.
         for _ in range(20):
             client.ask("GET", SEARCH)
-        with psycopg.connect(checkout.url, autocommit=True) as conn:
-            conn.execute("VACUUM ANALYZE")
+    for name, (path, credential) in reads(events).items():
+        yield f"{name}, right after the import", latencies(checkouts, path, credential, scale), no_times
+    for checkout in checkouts if scale.is_settled else ():
+        checkout.settle()
     alone = [floor(checkout.url, PAGE, 1, scale.seconds) for checkout in checkouts]
     together = [floor(checkout.url, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
     yield "pgbench: page and count of one project", [1000 / rate if rate else None for rate in alone], together
@@ -152,7 +154,6 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
         ]
         for number in range(1, scale.clients + 1)
     ]
-    no_times = [None] * len(checkouts)
     yield "changes, each with its event", no_times, rates(checkouts, switches, KEY, scale)
     writes = [floor(checkout.url, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
     yield "pgbench: one event", no_times, writes

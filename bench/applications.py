@@ -29,11 +29,10 @@ DOCUMENT, FRONTEND = "/api/client/features", "/api/frontend"
 CLIENT, BROWSER = f"all-client{TOKEN}", f"all-frontend{TOKEN}"
 # Tokens of a project without flags.
 NO_FLAGS = {DOCUMENT: f"none-client{TOKEN}", FRONTEND: f"none-frontend{TOKEN}"}
-# SDKs ask for their flags after this time, in milliseconds.
-POLL = 15_000
+POLL = 15_000  # milliseconds between two polls of an SDK
 INSTANCES, REPORTED = 50, 200
 # The numbers of flags, and the seconds and rounds of each figure.
-SCALES = {"usual": ((100, 1_000, 10_000), 1.0, 7), "tiny": ((200,), 0.05, 1)}
+SCALES = {"usual": ((100, 1_000, 5_000, 10_000), 1.0, 7), "tiny": ((200,), 0.05, 1)}
 
 
 def poller(checkout: Checkout) -> Client:
@@ -245,6 +244,10 @@ def growth(checkout: Checkout) -> float:
 def measure(checkout: Checkout, size: int, seconds: float, rounds: int) -> Iterator[tuple[str, str, float]]:
     """Yield every figure: its name, its target and its value."""
     with checkout.served():
+        waited, _ = first_answers(checkout, poller(checkout), DOCUMENT, rounds)
+        yield "right after the import, first 200 after a change: ms", "≤ 60, ≤ 250, ≤ 600", waited
+        if rounds > 1:  # A tiny run does not wait for autovacuum.
+            checkout.settle()
         spent = costs(checkout, seconds, rounds)
         yield "an empty answer: ms of processor time", "", spent["an empty answer"]
         yield "304: ms of processor time", "", spent["304"]
@@ -254,8 +257,8 @@ def measure(checkout: Checkout, size: int, seconds: float, rounds: int) -> Itera
         yield "200 of kept flags, compressed: ms of processor time", "≤ 1.8", spent["cached 200"]
         yield "frontend: ms of processor time", "≤ 4 for 1,000", spent["frontend"]
         waited, took = first_answers(checkout, poller(checkout), DOCUMENT, rounds)
-        yield "first 200 after a change: ms", "≤ 60, ≤ 600", waited
-        yield "first 200 after a change: ms of processor time", "≤ 60, ≤ 600", took
+        yield "first 200 after a change: ms", "≤ 60, ≤ 250, ≤ 600", waited
+        yield "first 200 after a change: ms of processor time", "≤ 60, ≤ 250, ≤ 600", took
         waited, took = first_answers(checkout, browser(checkout), FRONTEND, rounds)
         yield "first frontend answer after a change: ms", "", waited
         yield "first frontend answer after a change: ms of processor time", "", took

@@ -49,11 +49,11 @@ class ExplainingCursor(psycopg.Cursor[DictRow]):
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         if isinstance(query, str) and query.lstrip().startswith(("SELECT", "WITH")):
             super().execute("SAVEPOINT explained", prepare=False)
-            super().execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {query}", params, prepare=False)
+            super().execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {query}".encode(), params, prepare=False)
             plan = self.fetchall()[0]["QUERY PLAN"][0]["Plan"]
             super().execute("ROLLBACK TO SAVEPOINT explained", prepare=False)
             self.visited[" ".join(query.split())[:80]] = visited_rows(plan)
-        return super().execute(query, params, **options)
+        return super().execute(query, params, **options)  # pyright: ignore
 
 
 def visited_rows(plan: dict[str, Any]) -> int:
