@@ -239,11 +239,8 @@ class ImportedDependencies(OpenBody):
 class Entries(ListOf):
     """A list whose entries are not checked here. read_entries() loads them, to report errors by flag."""
 
-    def __init__(self, inner: Nested, **kwargs: Any) -> None:
-        super().__init__(inner, max=MAX_ENTRIES, **kwargs)
-
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        return ListOf(Raw(allow_none=True), max=self.max)._deserialize(value, attr, data, **kwargs)
+        return ListOf(Raw(allow_none=True), max=MAX_ENTRIES)._deserialize(value, attr, data, **kwargs)
 
 
 class FlagDocument(OpenBody):
