@@ -146,6 +146,9 @@ UNIQUE = {
 }
 
 
+# Returns entries by their identity.
+Exported = Callable[[], dict[tuple[str, ...], Json]]
+
 # What an import loses of an export of Unleash: the list, the property, the field with the affected name, the warning.
 LOST = (
     ("features", "links", "name", "Links of flags are not kept."),
@@ -162,23 +165,23 @@ def identity(key: str, entry: Json) -> tuple[str, ...]:
     return (key, *(str(entry.get(name)) for name in UNIQUE[key][0])) if key in UNIQUE else (key,)
 
 
-def read_entries(
-    conn: Connection, project: str, environment: str, document: Mapping[str, list[Any]], findings: Findings
-) -> dict[str, list[Json]]:
+def read_entries(document: Mapping[str, list[Any]], findings: Findings, exported: Exported) -> dict[str, list[Json]]:
     """Return the entries of a document, by list, without their invalid parts, which become errors of their flags.
 
-    Equal entries count once. What an export of the same flags would have too is valid.
+    Equal entries count once. What an export of the same flags would have too is valid. exported: returns that export.
     """
-
-    @cache
-    def exported() -> dict[tuple[str, ...], Json]:
-        names = [str(entry.get("name")) for entry in document["features"] if isinstance(entry, dict)]
-        selectors = {"features": [name for name in names if not unstorable(name)], "project": project}
-        found = transfer.export(conn, environment, selectors, None)
-        lists = json.loads((found or {}).get("body") or "{}")
-        return {identity(key, entry): entry for key in lists for entry in lists[key]}
-
     return {key: distinct(valid_entries(key, document[key], findings, exported)) for key in ENTRIES if key in document}
+
+
+def export_of(
+    conn: Connection, project: str, environment: str, document: Mapping[str, list[Any]]
+) -> dict[tuple[str, ...], Json]:
+    """Return the entries of an export of the flags of a document, by their identity."""
+    names = [str(entry.get("name")) for entry in document["features"] if isinstance(entry, dict)]
+    selectors = {"features": [name for name in names if not unstorable(name)], "project": project}
+    found = transfer.export(conn, environment, selectors, None)
+    lists = json.loads((found or {}).get("body") or "{}")
+    return {identity(key, entry): entry for key in lists for entry in lists[key]}
 
 
 def distinct(entries: Iterable[Json]) -> list[Json]:
@@ -186,9 +189,7 @@ def distinct(entries: Iterable[Json]) -> list[Json]:
     return list({json.dumps(entry, sort_keys=True): entry for entry in entries}.values())
 
 
-def valid_entries(
-    key: str, entries: list[Any], findings: Findings, exported: Callable[[], dict[tuple[str, ...], Json]]
-) -> Iterator[Json]:
+def valid_entries(key: str, entries: list[Any], findings: Findings, exported: Exported) -> Iterator[Json]:
     """Yield the entries of one list. Errors of an entry without a valid name have its position instead.
 
     After MAX_ITEMS invalid entries, the others are not read.
@@ -224,7 +225,7 @@ def read_document(
     conn: Connection, project: str, environment: str, data: Mapping[str, Any], findings: Findings
 ) -> Document:
     """Return the valid parts of a document, and add the errors of the others to the findings."""
-    entries = read_entries(conn, project, environment, data, findings)
+    entries = read_entries(data, findings, cache(lambda: export_of(conn, project, environment, data)))
     for key, name, owner, message in LOST:
         lost = [entry.get(owner) for entry in data.get(key, ()) if isinstance(entry, dict) and entry.get(name)]
         findings.warn(message, [text for text in lost if isinstance(text, str) and not unstorable(text)])

@@ -68,6 +68,7 @@ def test_no_label_contains_client_input(scraped):
         "method": METHODS | {"other"},
         "outcome": {"succeeded", "refused", "throttled", "invalid", "unavailable"},
         "type": TYPES,
+        "what": {"applications", "instances", "usage_rows"},
     }
     seen: dict[str, set[str]] = {}
     for _, labels in read(text):

@@ -110,8 +110,9 @@ class World:
         return fixtures.insert(self.conn, "strategies", flag_id=flag_id, environment=environment, **row, **fields)["id"]
 
     def events(self, since: int = 0) -> list[dict[str, Any]]:
-        """The events after the one with this id, oldest first, as rows."""
-        return self.conn.execute("SELECT * FROM events WHERE id > %s ORDER BY id", [since]).fetchall()
+        """The events after the one with this id, oldest first, as rows without the id of the API token."""
+        found = self.conn.execute("SELECT * FROM events WHERE id > %s ORDER BY id", [since]).fetchall()
+        return [{name: item for name, item in row.items() if name != "created_by_token_id"} for row in found]
 
     def last_event_id(self) -> int:
         """Return the id of the newest event, or 0 if there is none."""

@@ -17,8 +17,8 @@ FLAGS = f"{ADMIN}/projects/default/features"
 # The server fills these in, so a case without them expects something else.
 FILLED_IN = ("sessionId", "remoteAddress")
 CASES = {file: json.loads((FOLDER / file).read_text(encoding="utf-8")) for file in FILES}
-# Of 279. Most of the others have operators, flag names or weights that the admin API refuses.
-LEAST = 150
+# Of 279. Most of the others have operators, flag names, weights or addresses that the admin API refuses.
+LEAST = 149
 
 
 def done(caller: Caller, method: str, path: str, body: Any = None) -> Any:
