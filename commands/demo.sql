@@ -108,8 +108,8 @@ SELECT groups.name, groups.description, roles.id, mappings::text[], 'tomasz.wojc
                ('On-call', 'The people with the pager.', 570, 'Release Manager', '{okta:on-call,pagerduty:primary}'),
                ('Growth', 'Experiments, from the idea to the numbers.', 655, NULL, '{}')) AS groups (name, description, created, role, mappings)
   LEFT JOIN roles ON roles.name = role;
-INSERT INTO group_users (group_id, user_id, created_at, created_by)
-SELECT groups.id, staff.id, created_at, created_by
+INSERT INTO group_users (group_id, user_id, created_at, created_by, position)
+SELECT groups.id, staff.id, created_at, created_by, row_number() OVER (PARTITION BY groups.id ORDER BY staff.id)
   FROM groups
   JOIN staff ON left_at IS NULL AND pg_temp.ago(joined) < created_at
             AND key = ANY(CASE groups.name WHEN 'Growth' THEN '{elif.yildiz,priya.raman,yuki.tanaka}'

@@ -115,7 +115,7 @@ def ofrep_members(message: str, error: HTTPException | None = None) -> dict[str,
     # By path, because a request with a wrong method has no view.
     if not request.path.startswith(OFREP_PATH):
         return {}
-    key = request.path.removeprefix(OFREP_PATH).removeprefix("/")
+    key = (request.view_args or {}).get("feature_name", request.path.removeprefix(OFREP_PATH).removeprefix("/"))
     code = getattr(error, "ofrep_code", "INVALID_CONTEXT" if isinstance(error, BadRequest) else "GENERAL")
     return ({"key": key} if key else {}) | {"errorCode": code, "errorDetails": message}
 
