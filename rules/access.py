@@ -1,7 +1,6 @@
 """Identify the caller of the request and check permissions. Every view that is not public calls require() first."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -126,18 +125,15 @@ def held_permissions(
         return frozenset()
 
 
-def require_parts(conn: Connection, actor: Actor, parts: Iterable[tuple[str, str, str | None]]) -> None:
-    """Raise 403 unless the actor has every permission that the parts of a composed operation need.
+def require_parts(conn: Connection, actor: Actor, project: str, parts: Iterable[tuple[str, str | None]]) -> None:
+    """Raise 403 unless the actor has every permission that the parts of a composed operation need in a project.
 
-    parts: permission, project, and environment or None. docs/development/decisions.md lists the operations.
+    parts: permission, and environment or None. docs/development/decisions.md lists the operations.
     """
-    wanted: dict[tuple[str, str | None], set[str]] = defaultdict(set)
-    for permission, project, environment in parts:
-        wanted[project, environment].add(permission)
     missing = [
         f"{permission} in project {project}" + (f" and environment {environment}" if environment else "")
-        for (project, environment), permissions in ({} if actor.is_admin else wanted).items()
-        for permission in sorted(permissions - held_permissions(conn, permissions, project, environment))
+        for permission, environment in ([] if actor.is_admin else parts)
+        if not held_permissions(conn, [permission], project, environment)
     ]
     if missing:
         raise Forbidden(f"You lack the permission {', '.join(missing)}.")
@@ -156,10 +152,7 @@ def require_user(
 
 
 def id_in_path(text: str) -> int:
-    """Return an id of the path as a number. 400 if it is not a positive number.
-
-    404 if it is larger than any id, or a word.
-    """
+    """Return an id of the path as a number. 404 for a word or a number above all ids, 400 for other texts."""
     # Our choice: a word is an operation that this server does not have, such as user-admin/inactive.
     if re.match(r"[A-Za-z]{2}", text):
         raise NotFound("Not found.")

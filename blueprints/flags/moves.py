@@ -36,33 +36,28 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         # Our choice: a copy does not get the tags and the stale mark.
         [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"]}])
         flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if change["replaceGroupId"] else None)
+        require_parts(conn, actor, project_id, flag_moves.parts(conn, copy["id"]))
         record_copy(conn, actor, copy)
         body = flags.get_core(conn, copy["id"])
     return created(body, "../{}", copy["name"])
 
 
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of the strategies, variants and dependencies of the copy. 403 without their permissions."""
-    strategies, variants = flag_moves.strategies_of(conn, copy["id"]), flag_moves.variants_of(conn, copy["id"])
-    dependencies, project = flag_moves.dependencies_of(conn, copy["id"]), copy["project_id"]
-    parts = [("CREATE_FEATURE_STRATEGY", project, strategy["environment"]) for strategy in strategies]
-    parts += [("UPDATE_FEATURE_ENVIRONMENT_VARIANTS", project, row["environment"]) for row in variants]
-    parts += [("UPDATE_FEATURE_DEPENDENCY", project, None) for _ in dependencies]
-    require_parts(conn, actor, parts)
-    for strategy in strategies:
+    """Record the events of the strategies, variants and dependencies that the copy got."""
+    for strategy in flag_moves.strategies_of(conn, copy["id"]):
         events.record(
             conn,
             flag_event(
                 "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]
             ),
         )
-    for row in variants:
+    for row in flag_moves.variants_of(conn, copy["id"]):
         change = {"data": {"variants": row["variants"]}, "pre_data": {"variants": []}}
         events.record(
             conn,
             flag_event("feature-environment-variants-updated", actor, copy, environment=row["environment"], **change),
         )
-    for dependency in dependencies:
+    for dependency in flag_moves.dependencies_of(conn, copy["id"]):
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
 
 
@@ -87,15 +82,11 @@ def move_flag(project_id: str, feature_name: str) -> Response:
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:
-    """Move a locked flag to a locked project, and record the event.
-
-    Raise 403 for missing permissions in the project, and 409 if something prevents the move.
-    """
+    """Move a locked flag to a locked project, and record the event. Raise 409 if something prevents the move."""
+    # Our choice: the caller must have the permissions to create the flag in the new project as it is.
+    require_parts(conn, actor, project["id"], [("CREATE_FEATURE", None), *flag_moves.parts(conn, flag["id"])])
     # Our choice: naming patterns apply to new names only, so a flag keeps its name.
     obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
-    # Our choice: the caller must have the permissions to create the flag in the new project as it is.
-    parts = [(part["permission"], project["id"], part["environment"]) for part in obstacles["parts"]]
-    require_parts(conn, actor, [("CREATE_FEATURE", project["id"], None), *parts])
     if obstacles["environments"]:
         raise Conflict(
             f"The new project lacks environments of the flag: {first_five(obstacles['environments'])}. Add them first."

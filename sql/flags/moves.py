@@ -8,6 +8,25 @@ from sql.database import Connection, one, rows, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 
+PARTS = """
+    SELECT 'CREATE_FEATURE_STRATEGY' AS permission, environment FROM strategies WHERE flag_id = %(id)s
+     UNION
+    SELECT 'UPDATE_FEATURE_ENVIRONMENT_VARIANTS', environment
+      FROM variants
+     WHERE flag_id = %(id)s AND strategy_id IS NULL
+     UNION
+    SELECT 'UPDATE_FEATURE_ENVIRONMENT', environment FROM flag_environments WHERE flag_id = %(id)s AND enabled
+     UNION
+    SELECT 'UPDATE_FEATURE_DEPENDENCY', NULL FROM flag_dependencies WHERE child_id = %(id)s
+     ORDER BY environment, permission
+"""
+
+
+def parts(conn: Connection, flag_id: int) -> list[tuple[str, str | None]]:
+    """Return the permissions to give a flag what this flag has, each with its environment or None."""
+    return [(row["permission"], row["environment"]) for row in rows(conn, PARTS, {"id": flag_id})]
+
+
 # Until the transaction ends, no global segment can become a segment of the flag's present project.
 SHARE_SEGMENTS = """
     SELECT
@@ -36,17 +55,7 @@ OBSTACLES = """
                  JOIN segments ON segments.id = segment_id
                 WHERE flag_id = %(id)s
                   AND segments.project_id <> %(project)s
-                ORDER BY segments.name) AS segments,
-           ARRAY(
-               SELECT json_build_object('permission', permission, 'environment', environment)
-                 FROM (SELECT 'CREATE_FEATURE_STRATEGY', environment FROM strategies WHERE flag_id = %(id)s
-                 UNION SELECT 'UPDATE_FEATURE_ENVIRONMENT_VARIANTS', environment
-                         FROM variants
-                        WHERE flag_id = %(id)s AND strategy_id IS NULL
-                 UNION SELECT 'UPDATE_FEATURE_ENVIRONMENT', environment
-                         FROM flag_environments
-                        WHERE flag_id = %(id)s AND enabled) AS parts (permission, environment)
-                ORDER BY environment, permission) AS parts
+                ORDER BY segments.name) AS segments
 """
 
 
@@ -54,8 +63,7 @@ def obstacles(conn: Connection, flag_id: int, project: str) -> DictRow:
     """Return what prevents a flag from moving to a project.
 
     environments: the flag's environments that the project does not have. has_dependencies. segments: the names of the
-    flag's segments that belong to another project. parts: the permissions to give a flag what this flag has, with the
-    environment of each.
+    flag's segments that belong to another project.
     """
     run(conn, SHARE_SEGMENTS, {"id": flag_id})
     row = one(conn, OBSTACLES, {"id": flag_id, "project": project})
