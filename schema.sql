@@ -1165,6 +1165,6 @@ INSERT INTO strategy_types (name, display_name, description, editable, deprecate
     ('userWithId', 'User ids', 'On for users by their ids.', false, true, 2, '[
         {"name": "userIds", "type": "list", "description": "The ids of the users.", "required": false}]'),
     ('remoteAddress', 'IP addresses', 'On for clients by their addresses.', false, false, 3, '[
-        {"name": "IPs", "type": "list", "description": "The addresses, or ranges of them.", "required": true}]'),
+        {"name": "IPs", "type": "list", "description": "Addresses or networks, such as 192.0.2.7 or 192.0.2.0/24.", "required": true}]'),
     ('applicationHostname', 'Hosts', 'On for applications by the hosts they run on.', false, false, 4, '[
         {"name": "hostNames", "type": "list", "description": "The names of the hosts.", "required": false}]');

@@ -31,8 +31,15 @@ CREATE TABLE frontend_additions (
     applications  bigint NOT NULL,
     CONSTRAINT frontend_additions_pkey PRIMARY KEY (token_id, hour)
 );
+
 -- Administrators can find the events of a leaked API token.
 ALTER TABLE events ADD COLUMN created_by_token_id integer;
+
+-- Addresses in another form than these never match.
+UPDATE strategy_types
+   SET parameters = replace(parameters::text, 'The addresses, or ranges of them.', 'Addresses or networks, such as 192.0.2.7 or 192.0.2.0/24.')::json
+ WHERE name = 'remoteAddress';
+
 -- Flags that an API token created have its name. Events that were pruned since leave it null.
 ALTER TABLE flags ADD COLUMN created_by text;
 UPDATE flags
