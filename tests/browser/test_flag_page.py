@@ -121,7 +121,7 @@ def test_a_flag_is_created_and_rolled_out_to_a_quarter_of_all_users(
     click(browser, "Add strategy in development")
     browser.wait_for("return location.pathname", lambda path: path.endswith("/strategies/new"))
     browser.wait_for("return document.readyState", lambda state: state == "complete")
-    browser.run(FILL, "parameter-1", "25")
+    browser.run(FILL, "parameter-1-1", "25")
     assert browser.run("return document.querySelector('output').textContent") == "25 %"
     click(browser, "Add strategy")
     browser.wait_for(TEXT, lambda text: "25 % of users" in text and "added a strategy to checkout" in text)

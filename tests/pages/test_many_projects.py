@@ -38,9 +38,9 @@ def many(conn: Connection, world: World, alice: Caller) -> dict[str, int]:
     ("path", "sentence"),
     [
         ("/", "1 to 50 of 121"),
-        ("/insights", "The 100 projects with the most flags are drawn, of 121."),
+        ("/insights", "Only the 100 projects with the most flags are shown, of 121."),
         ("/insights", "100 of 121 projects are listed."),
-        ("/insights?" + "&".join(f"project=many{number}" for number in range(1001, 1121)), "are drawn, of 120."),
+        ("/insights?" + "&".join(f"project=many{number}" for number in range(1001, 1121)), "are shown, of 120."),
         ("/events", "100 of 121 projects are offered. Type the id of another one, or nothing for all projects."),
         ("/admin/segments/new", "100 of 121 projects are offered."),
         ("/projects/default/flags/one", "100 of 120 projects are offered. Type the id of another one."),

@@ -184,18 +184,15 @@ document.addEventListener("input", (event) => {
   // data-reveal="id": a checkbox that shows the text of a password field.
   const password = document.getElementById(control.dataset.reveal);
   if (password) password.type = control.checked ? "text" : "password";
-  if ("chooses" in control.dataset) choose(control);
-});
-
-// data-chooses: of the elements with data-for beside this select, only those with its value are shown and sent.
-function choose(select) {
+  if (!("chooses" in control.dataset)) return;
+  // data-chooses: of the elements with data-for beside this select, only those with its value are shown and sent.
   const owner = (element) => element.closest("[data-item], form");
-  for (const element of owner(select).querySelectorAll("[data-for]")) {
-    if (owner(element) !== owner(select)) continue;
-    element.hidden = !element.dataset.for.split(" ").includes(select.value);
+  for (const element of owner(control).querySelectorAll("[data-for]")) {
+    if (owner(element) !== owner(control)) continue;
+    element.hidden = !element.dataset.for.split(" ").includes(control.value);
     for (const inner of element.querySelectorAll(controls)) inner.disabled = element.hidden;
   }
-}
+});
 
 // data-add="id": append a copy of the template to the list before the button. data-remove: remove the item.
 // data-copy="id": copy the text of an element. data-open="id": open a dialog. data-close: close it.
