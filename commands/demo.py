@@ -60,8 +60,7 @@ GET_SIGNUP_LINK: LiteralString = f"SELECT {signup_tokens.URL} FROM signup_tokens
 def demo(data_dir: Path, host: str, port: int, use_database_url: bool) -> None:
     """Start a demo: an online shop with two years of data.
 
-    The demo has its own data folder and ignores the settings of your instance but HOST and PORT, so it cannot change
-    your data.
+    The demo has its own data folder, so it cannot change your data. Of your settings, it uses only HOST and PORT.
     If you run the command again, the same demo starts again.
     """
     with one_line():

@@ -1,7 +1,4 @@
-"""Serve under the path of BASE_URL, whether or not a proxy strips that path. Keep %2F of the client's path encoded.
-
-Extra slashes are ignored in the paths of applications.
-"""
+"""Serve under the path of BASE_URL, whether or not a proxy strips that path. Keep %2F of the client's path encoded."""
 
 import re
 from collections.abc import Callable, Container, Iterable
@@ -16,10 +13,7 @@ OF_APPLICATIONS = re.compile(r"/(?:api/(?:client|frontend|proxy)|ofrep|edge)(?:/
 
 
 class Mount:
-    """WSGI middleware: PATH/x is served like /x, and %2F separates no segments.
-
-    //x is 404, but in the paths of applications.
-    """
+    """WSGI middleware: PATH/x is served like /x, //x is 404 except for applications, and %2F separates no segments."""
 
     def __init__(self, app: WSGI, path: str, roots: Container[str]) -> None:
         """Wrap an application. path: the path of BASE_URL. roots: the first segments of our own paths, such as api."""
