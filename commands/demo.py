@@ -37,24 +37,17 @@ COUNTS = """
 GET_SIGNUP_LINK: LiteralString = f"SELECT {signup_tokens.URL} FROM signup_tokens WHERE name = 'New colleagues'"
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
     default=FOLDER / "data-demo",
+    show_default=False,
     help="Folder for the demo's data.  [default: ./data-demo]",
 )
+@click.option("--host", envvar="HOST", show_envvar=True, default="127.0.0.1", help="Address to listen on.")
 @click.option(
-    "--host", envvar="HOST", default="127.0.0.1", show_default=True, show_envvar=True, help="Address to listen on."
-)
-@click.option(
-    "--port",
-    envvar="PORT",
-    type=click.IntRange(1, 65535),
-    default=4243,
-    show_default=True,
-    show_envvar=True,
-    help="Port to listen on.",
+    "--port", envvar="PORT", show_envvar=True, default=4243, type=click.IntRange(1, 65535), help="Port to listen on."
 )
 @click.option("--use-database-url", is_flag=True, help="Fill the empty database in DATABASE_URL, and start no service.")
 def demo(data_dir: Path, host: str, port: int, use_database_url: bool) -> None:
