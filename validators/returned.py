@@ -52,11 +52,6 @@ class Ignored(Anything):
         return missing
 
 
-def unleash_only(record: str) -> dict[str, Anything]:
-    """Return the fields to add to the requests of a record that has no ResponseOnly."""
-    return {name: Ignored() for name in UNLEASH_ONLY[record]}
-
-
 @dataclass(frozen=True)
 class ReadOnlyValue:
     """The value of a read-only property in a request, and the message if it is refused."""
@@ -122,9 +117,8 @@ NESTED = frozenset(name for record in ("flag in an environment", "strategy", "ta
 def agrees(sent: Any, stored: Any) -> bool:
     """Return whether a value is the stored one. It may omit keys of objects, as records in lists do."""
     if isinstance(sent, dict) and isinstance(stored, dict):
-        return all(
-            agrees(sent[name], stored[name]) if name in stored else name in NESTED for name in sent.keys() - USAGE
-        )
+        compared = sent.keys() - USAGE - (NESTED - stored.keys())
+        return all(name in stored and agrees(sent[name], stored[name]) for name in compared)
     if isinstance(sent, list) and isinstance(stored, list):
         return len(sent) == len(stored) and all(map(agrees, sent, stored))
     return type(sent) is type(stored) and sent == stored

@@ -8,7 +8,7 @@ from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
 from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
-from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly, unleash_only
+from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
 
 USER = ResponseOnly(
     ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent") + UNLEASH_ONLY["user"],
@@ -168,7 +168,7 @@ class CheckPassword(NewPassword):
     """Body of the checks of a new password."""
 
     class Meta(NewPassword.Meta):
-        include = unleash_only("password to check")
+        include = ResponseOnly(UNLEASH_ONLY["password to check"]).in_new()
 
 
 # An example for the documentation.

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, post_load, validates
 from validators import Body
 from validators.fields import Boolean, ListOf, Name, ObjectOf, Position, Text, Trimmed
 from validators.flags.strategies import StrategyInput
-from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly, unleash_only
+from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
 
 ENVIRONMENT = ResponseOnly(
     ignored=("projectCount", "apiTokenCount", "enabledToggleCount", *UNLEASH_ONLY["environment"]),
@@ -120,7 +120,7 @@ class LinkEnvironment(Body):
     """Body that adds an environment to a project."""
 
     class Meta(Body.Meta):
-        include = unleash_only("environment")
+        include = ResponseOnly(UNLEASH_ONLY["environment"]).in_new()
 
     example: ClassVar = {"environment": "staging"}
 

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 from validators import Body
 from validators.fields import Text, Trimmed
-from validators.returned import unleash_only
+from validators.returned import UNLEASH_ONLY, ResponseOnly
 
 
 class Tag(Body):
     """A tag. check_tag_types() in rules/tags.py checks that its type exists."""
 
     class Meta(Body.Meta):
-        include = unleash_only("tag")
+        include = ResponseOnly(UNLEASH_ONLY["tag"]).in_new()
 
     example: ClassVar = {"type": "simple", "value": "beta"}
 
