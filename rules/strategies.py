@@ -87,8 +87,8 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
     found = strategies.list_by_flag(conn, ids, environment)
     disabled = any(strategy["disabled"] for flag in off for strategy in found[flag["id"]])
     lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
-    needed = ["UPDATE_FEATURE_STRATEGY"] * (activate and disabled) + ["CREATE_FEATURE_STRATEGY"] * bool(lacking)
-    require_parts(conn, actor, off[0]["project_id"], [(permission, environment) for permission in needed])
+    needed = {"UPDATE_FEATURE_STRATEGY": activate and disabled, "CREATE_FEATURE_STRATEGY": lacking}
+    require_parts(conn, actor, off[0]["project_id"], [(name, environment) for name in needed if needed[name]])
     log = []
     # Our choice: activate enables all disabled strategies, even if one is enabled already.
     if activate:
