@@ -6,7 +6,6 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -14,7 +13,6 @@ from threading import Lock
 from typing import Any
 
 from flask import Flask, current_app, g
-from marshmallow import ValidationError
 from werkzeug.exceptions import NotFound
 
 from evaluation.document import Document
@@ -23,7 +21,7 @@ from rules.shared_calls import SharedCalls
 from sql.client import features
 from sql.database import as_json
 from validators.errors import Unavailable
-from validators.vocabulary.constraints import DATE_OPERATORS, utc_text
+from validators.vocabulary.constraints import with_utc_date
 
 # Bytes of all documents that a worker keeps. The one that was used least recently goes first.
 MAX_BYTES = 64 * 1024 * 1024
@@ -216,11 +214,3 @@ def feature(token: ClientToken, environment: str, name: str, *, inline: bool = F
 def with_utc_dates(text: str) -> str:
     """Return flags or segments with dates that all SDKs can read. Versions before 0.3.0 have stored other forms too."""
     return as_json(json.loads(text, object_hook=with_utc_date)) if OTHER_DATE.search(text) else text
-
-
-def with_utc_date(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an object of the document. If it is a constraint on a date, the date is in UTC."""
-    if item.get("operator") in DATE_OPERATORS:
-        with suppress(ValidationError):
-            item["value"] = utc_text(item.get("value", ""))
-    return item

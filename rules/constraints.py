@@ -14,8 +14,7 @@ from sql.database import Connection
 from sql.vocabulary.context_fields import list_legal_values
 from sql.vocabulary.segments import share_usable_segments
 from sql.vocabulary.strategy_types import share_strategy_types
-from validators.unchanged import StoredParts
-from validators.vocabulary.constraints import DATE_OPERATORS
+from validators.vocabulary.constraints import DATE_OPERATORS, with_utc_date
 
 # The greatest whole number that JavaScript has. The SDK for Node.js refuses versions with greater numbers.
 VERSION_MAX = 2**53 - 1
@@ -55,16 +54,14 @@ def value_problems(
     """Yield a message for each constraint on an unknown context field, or with an illegal value.
 
     legal: the legal values by context field, as list_legal_values() returns them. before: the constraints that these
-    replace. Those that stay are not checked. A changed one can keep its context field and its values. imported: as in
-    operand_problem().
+    replace. Those that stay are not checked. With the same field and operator, their values are allowed. imported: as
+    in operand_problem().
     """
-    stored, sent = StoredParts(before), StoredParts(constraints)
-    replaced = [constraint for constraint in before if not sent.find(constraint)]
     for position, constraint in enumerate(constraints):
-        if stored.find(constraint):
-            continue
         name, operator = constraint["contextName"], constraint["operator"]
-        old = [other for other in replaced if (other["contextName"], other["operator"]) == (name, operator)]
+        old = [other for other in before if (other["contextName"], other["operator"]) == (name, operator)]
+        if comparable(constraint) in map(comparable, old):
+            continue
         if name not in legal and not old:
             yield f"constraints.{position}.contextName: must be an existing context field, not {name}"
         elif problem := operand_problem(constraint, imported=imported):
@@ -74,6 +71,11 @@ def value_problems(
             or is_legal_date(constraint, legal[name])
         ):
             yield f"constraints.{position}: must have only legal values of the context field {name}"
+
+
+def comparable(constraint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a constraint as it is stored today: without what counts as omitted, and with its date in UTC."""
+    return {key: value for key, value in with_utc_date(constraint).items() if value}
 
 
 def values_of(constraint: Mapping[str, Any]) -> set[str]:

@@ -2,18 +2,15 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 from marshmallow import ValidationError
 from werkzeug.exceptions import HTTPException
 
 from rules.flags import first_five
-from sql.database import Connection
-from sql.flags import transfer
 from validators import MAX_ITEMS, Body, format_messages, join_first, read
 from validators.fields import unstorable
 from validators.flags.transfer import (
@@ -141,13 +138,11 @@ UNIQUE = {
     "featureStrategies": (("featureName", "id"), "The document has more than one strategy of this flag with one id."),
     "featureEnvironments": (("featureName",), "The document has more than one state of this flag."),
     "contextFields": (("name",), "The document has this context field more than once, with different properties."),
-    "tagTypes": (("name",), "The document has this tag type more than once, with different properties."),
     "segments": (("id",), "The document has more than one segment with this id."),
+    "tagTypes": (("name",), "The document has this tag type more than once, with different properties."),
+    "parents": (("child", "feature"), "The document has different dependencies of this flag on one parent."),
 }
 
-
-# Returns entries by their identity.
-Exported = Callable[[], dict[tuple[str, ...], Json]]
 
 # What an import loses of an export of Unleash: the list, the property, the field with the affected name, the warning.
 LOST = (
@@ -160,28 +155,12 @@ LOST = (
 )
 
 
-def identity(key: str, entry: Json) -> tuple[str, ...]:
-    """Return the list of an entry with the values that must be unique together."""
-    return (key, *(str(entry.get(name)) for name in UNIQUE[key][0])) if key in UNIQUE else (key,)
-
-
-def read_entries(document: Mapping[str, list[Any]], findings: Findings, exported: Exported) -> dict[str, list[Json]]:
+def read_entries(document: Mapping[str, list[Any]], findings: Findings) -> dict[str, list[Json]]:
     """Return the entries of a document, by list, without their invalid parts, which become errors of their flags.
 
-    Equal entries count once. What an export of the same flags would have too is valid. exported: returns that export.
+    Equal entries count once.
     """
-    return {key: distinct(valid_entries(key, document[key], findings, exported)) for key in ENTRIES if key in document}
-
-
-def export_of(
-    conn: Connection, project: str, environment: str, document: Mapping[str, list[Any]]
-) -> dict[tuple[str, ...], Json]:
-    """Return the entries of an export of the flags of a document, by their identity."""
-    names = [str(entry.get("name")) for entry in document["features"] if isinstance(entry, dict)]
-    selectors = {"features": [name for name in names if not unstorable(name)], "project": project}
-    found = transfer.export(conn, environment, selectors, None)
-    lists = json.loads((found or {}).get("body") or "{}")
-    return {identity(key, entry): entry for key in lists for entry in lists[key]}
+    return {key: distinct(valid_entries(key, document[key], findings)) for key in ENTRIES if key in document}
 
 
 def distinct(entries: Iterable[Json]) -> list[Json]:
@@ -189,7 +168,7 @@ def distinct(entries: Iterable[Json]) -> list[Json]:
     return list({json.dumps(entry, sort_keys=True): entry for entry in entries}.values())
 
 
-def valid_entries(key: str, entries: list[Any], findings: Findings, exported: Exported) -> Iterator[Json]:
+def valid_entries(key: str, entries: list[Any], findings: Findings) -> Iterator[Json]:
     """Yield the entries of one list. Errors of an entry without a valid name have its position instead.
 
     After MAX_ITEMS invalid entries, the others are not read.
@@ -198,7 +177,7 @@ def valid_entries(key: str, entries: list[Any], findings: Findings, exported: Ex
     schema, errors = schema_class(), 0
     for position, entry in enumerate(entries):
         try:
-            yield read(schema, entry, lambda entry=entry: exported().get(identity(key, entry)))
+            yield read(schema, entry)
         except ValidationError as error:
             name = entry.get(name_field) if isinstance(entry, dict) else None
             if not isinstance(name, str) or not 0 < len(name) <= 100 or unstorable(name):
@@ -221,23 +200,17 @@ def valid_part(entry: Json, problems: Mapping[str, Any]) -> Json:
     }
 
 
-def read_document(
-    conn: Connection, project: str, environment: str, data: Mapping[str, Any], findings: Findings
-) -> Document:
-    """Return the valid parts of a document, and add the errors of the others to the findings."""
-    entries = read_entries(data, findings, cache(lambda: export_of(conn, project, environment, data)))
+def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
+    """Return the valid parts of a document, and add the errors of the others to the findings. Needs no database."""
+    entries = read_entries(data, findings)
     for key, name, owner, message in LOST:
         lost = [entry.get(owner) for entry in data.get(key, ()) if isinstance(entry, dict) and entry.get(name)]
         findings.warn(message, [text for text in lost if isinstance(text, str) and not unstorable(text)])
+    links = ({"child": entry["feature"], **link} for entry in entries["dependencies"] for link in entry["dependencies"])
     for key, (fields, message) in UNIQUE.items():
-        counts = Counter(identity(key, entry) for entry in entries[key] if fields[-1] in entry)
-        findings.add_error(message, [names[1] for names, count in counts.items() if count > 1])
-    parents = distinct(
-        {"child": entry["feature"], **parent} for entry in entries["dependencies"] for parent in entry["dependencies"]
-    )
-    counts = Counter((parent["child"], parent["feature"]) for parent in parents)
-    message = "The document has different dependencies of this flag on one parent."
-    findings.add_error(message, [child for (child, _), count in counts.items() if count > 1])
+        unique = distinct(links) if key == "parents" else entries[key]
+        counts = Counter(tuple(str(entry[name]) for name in fields) for entry in unique if fields[-1] in entry)
+        findings.add_error(message, [names[0] for names, count in counts.items() if count > 1])
     names = {flag["name"] for flag in entries["features"]}
     described = {entry[ENTRIES[key][1]] for key in OF_FLAGS for entry in entries.get(key, ())}
     findings.add_error(

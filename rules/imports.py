@@ -44,7 +44,7 @@ def import_flags(conn: Connection, actor: Actor, project_id: str, environment: s
     project = share_project(conn, project_id)
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
-    document = read_document(conn, project_id, environment, data, findings)
+    document = read_document(data, findings)
     transfer.lock_imports(conn, project_id)
     known = flags.lock_many(conn, document.names, None, project_id)
     document = check_document(conn, project, document, known, findings)
@@ -63,7 +63,7 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
     """
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
-    document = read_document(conn, project_id, environment, data, findings)
+    document = read_document(data, findings)
     try:
         with rolled_back_transaction(conn):
             project = share_project(conn, project_id)

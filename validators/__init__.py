@@ -9,7 +9,6 @@ from marshmallow import RAISE, Schema, ValidationError, fields, pre_load
 from werkzeug.exceptions import BadRequest
 
 from validators.errors import MalformedJSON
-from validators.unchanged import Unchanged, with_unchanged
 
 # An error message quotes at most this many characters of a property name.
 MAX_QUOTED = 100
@@ -119,10 +118,8 @@ Stored = Callable[[], Mapping[str, Any] | str | None]
 def read(schema: Schema, data: Any, stored: Stored | None = None) -> dict[str, Any]:
     """Load data with a schema, or raise ValidationError. Its message counts unknown properties if they are many.
 
-    stored: called if the data is invalid. Properties and objects in lists that the record already has are valid.
+    stored: called if the data is invalid. Texts that the record already has are valid: older versions had no maximum.
     """
-    if isinstance(data, Unchanged):
-        return dict(data.part)
     if schema.unknown == RAISE and isinstance(data, dict):
         unknown = data.keys() - set(names_of(schema))
         if len(unknown) > MAX_UNKNOWN:
@@ -130,17 +127,14 @@ def read(schema: Schema, data: Any, stored: Stored | None = None) -> dict[str, A
     try:
         loaded = schema.load(data)
     except ValidationError as error:
-        found = stored() if stored and isinstance(data, dict) else None
-        if not found:
+        if stored is None or not isinstance(data, dict):
             raise
-        record = json.loads(found) if isinstance(found, str) else found
+        found = stored()
+        record = json.loads(found) if isinstance(found, str) else found or {}
         optional = {name for name, field in schema.fields.items() if not field.required}
-        invalid = error.normalized_messages().keys() & data.keys() & record.keys()
-        # The types are compared because 3.0 is no whole number, even where 3 is stored.
-        typed = {name: (type(record[name]), record[name]) for name in invalid & optional}
-        same = {name: record[name] for name in typed if typed[name] == (type(data[name]), data[name])}
-        lists = {name: with_unchanged(data[name], record[name]) for name in invalid}
-        loaded = read(schema, {name: value for name, value in (data | lists).items() if name not in same}) | same
+        texts = {name for name in optional & error.normalized_messages().keys() if isinstance(data.get(name), str)}
+        same = {name: data[name] for name in texts if data[name] == record.get(name)}
+        loaded = schema.load({name: value for name, value in data.items() if name not in same}) | same
     assert isinstance(loaded, dict)
     return loaded
 

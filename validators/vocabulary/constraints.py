@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -70,9 +71,8 @@ class Constraint(Body):
 
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the keys in the order of the documentation, and a date in the only form that all SDKs can read."""
-        if data["operator"] in DATE_OPERATORS:
-            data["value"] = utc_text(data["value"])
+        """Return the keys in the order of the documentation, and a date in UTC."""
+        data = with_utc_date(data)
         return {key: data[key] for key in self.fields if key in data}
 
 
@@ -93,6 +93,14 @@ def check_date_time(text: str) -> None:
 def utc_text(text: str) -> str:
     """Return a date-time as 2024-05-31T12:00:00.000Z. Raise ValidationError for any other text."""
     return f"{DateTime().deserialize(text).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+
+
+def with_utc_date(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an object. If it is a constraint on a date, its date is in the only form that all SDKs can read."""
+    if item.get("operator") in DATE_OPERATORS:
+        with suppress(ValidationError):
+            return {**item, "value": utc_text(item.get("value", ""))}
+    return item
 
 
 def check_version(text: str) -> None:
