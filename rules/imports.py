@@ -1,7 +1,7 @@
 """Import the flags of a document by the rules of single flags, or only validate it (neighbours.md 3.17)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -132,17 +132,19 @@ def check_document(
         pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
         refuse_invalid_dependencies(links, live | set(new), pairs, findings.refuse)
         findings.need("UPDATE_FEATURE_DEPENDENCY", links)
-    document = with_own_segments(conn, project, document, findings)
+    document = with_own_segments(conn, project, document, archived, findings)
     names = {flag.name for flag in document.flags}
     findings.warn("This flag is archived here. The import omits it.", names & archived)
     findings.warn("This flag exists. It is overwritten.", names & live - findings.refused)
     return document.without(archived)
 
 
-def with_own_segments(conn: Connection, project: DictRow, document: Document, findings: Findings) -> Document:
+def with_own_segments(
+    conn: Connection, project: DictRow, document: Document, archived: Collection[str], findings: Findings
+) -> Document:
     """Return the document with the ids of its segments in this instance.
 
-    Add an error for flags with segments that do not exist here.
+    Add an error for flags with segments that do not exist here, except archived flags.
     """
     names = set(document.segments.values())
     existing = transfer.share_segments(conn, names, project["id"]) if names else {}
@@ -154,7 +156,7 @@ def with_own_segments(conn: Connection, project: DictRow, document: Document, fi
     for number, name in document.segments.items():
         if name not in existing:
             message = f"segments: no segment named {name} exists for all projects or for this one"
-            findings.add_error(message, users[number] or [name])
+            findings.add_error(message, users[number].difference(archived) if users[number] else [name])
     own = {number: existing[name] for number, name in document.segments.items() if name in existing}
     for flag in document.flags:
         for strategy in flag.strategies:

@@ -46,7 +46,9 @@ def test_equal_entries_count_once(world, alice, conn):
 def test_a_parent_and_its_child_that_are_archived_here_are_omitted(world, alice, conn):
     for name in ("parent", "child"):
         world.flag(name, archived_at="2026-01-01T00:00:00Z")
-    data = document("parent", "child", "f", dependencies=[links("child", "parent")])
+    # What only they need may be missing here.
+    parts = {"featureStrategies": [strategy("parent", segments=[1])], "segments": [{"id": 1, "name": "missing"}]}
+    data = document("parent", "child", "f", dependencies=[links("child", "parent")], **parts)
     before = fingerprint(conn)
     message = "This flag is archived here. The import omits it."
     assert validated(alice, data) == NOTHING | {"warnings": {message: ["child", "parent"]}}
