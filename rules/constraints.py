@@ -1,12 +1,11 @@
 """Check strategies: type, parameters, constraints, segments and variants, and the limits of constraints."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import current_app
 from werkzeug.exceptions import BadRequest
 
-from evaluation.constraints import date_time_of
 from rules.refusals import Refuse, quantity, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from rules.strategy_parameters import parameter_problems
@@ -60,22 +59,17 @@ def value_problems(
     for position, constraint in enumerate(constraints):
         name, operator = constraint["contextName"], constraint["operator"]
         old = [other for other in before if (other["contextName"], other["operator"]) == (name, operator)]
-        if comparable(constraint) in map(comparable, old):
+        if constraint in old:
             continue
         if name not in legal and not old:
             yield f"constraints.{position}.contextName: must be an existing context field, not {name}"
         elif problem := operand_problem(constraint, imported=imported):
             yield f"constraints.{position}.{problem}"
-        elif legal.get(name) and not (
-            legal[name].issuperset(values_of(constraint).difference(*map(values_of, old)))
-            or is_legal_date(constraint, legal[name])
-        ):
-            yield f"constraints.{position}: must have only legal values of the context field {name}"
-
-
-def comparable(constraint: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a constraint as it is stored today: without what counts as omitted, and with its date in UTC."""
-    return {key: value for key, value in with_utc_date(constraint).items() if value}
+        elif legal.get(name) and not legal[name].issuperset(values_of(constraint).difference(*map(values_of, old))):
+            # Dates are legal in any form.
+            dates = legal[name].union(*map(values_of, old)) if operator in DATE_OPERATORS else ()
+            if constraint.get("value") not in {with_utc_date({**constraint, "value": date})["value"] for date in dates}:
+                yield f"constraints.{position}: must have only legal values of the context field {name}"
 
 
 def values_of(constraint: Mapping[str, Any]) -> set[str]:
@@ -97,12 +91,6 @@ def operand_problem(constraint: Mapping[str, Any], *, imported: bool = False) ->
         if any(part.isdigit() and int(part) > VERSION_MAX for part in f"{release}.{more}".split(".")):
             return f"value: must be a version with numbers of at most {VERSION_MAX}, which all SDKs can compare"
     return None
-
-
-def is_legal_date(constraint: Mapping[str, Any], legal: Iterable[str]) -> bool:
-    """Return whether a constraint has a date that is among the legal values in another form."""
-    is_date = constraint.get("operator") in DATE_OPERATORS
-    return is_date and date_time_of(constraint["value"]) in map(date_time_of, legal)
 
 
 def check_segments(

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, request
 
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS
 from rules.client_documents import document
-from rules.ofrep import evaluation, evaluation_or_failure, fields_for, result_of
+from rules.ofrep import evaluation, evaluation_or_failure, fields_for
 from serving.contract import operation
 from serving.cross_origin import require_page
 from serving.evaluation import completed, hashed_response
@@ -40,7 +40,7 @@ def evaluate_flag_by_ofrep(feature_name: str) -> Response:
     flags = document(token, context["environment"]).flags
     if feature_name not in flags.flags:
         raise UnknownFlag("No flag has that name in the projects of the token.")
-    return json_response(evaluation(result_of(flags, feature_name, fields_for(context))))
+    return json_response(evaluation(flags, feature_name, fields_for(context)))
 
 
 @bp.post("/ofrep/v1/evaluate/flags")

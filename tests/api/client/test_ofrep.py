@@ -4,7 +4,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from evaluation.results import FlagFacts, Result
+from evaluation.context import Fields
+from evaluation.document import Document
 from rules.ofrep import evaluation
 from sql.database import Connection
 from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
@@ -155,8 +156,8 @@ def test_a_variant_without_payload_is_true(world: World, alice: Caller, app_toke
 
 def test_a_result_is_written_once() -> None:
     # With the flags, so that their old payloads are forgotten after a change.
-    result = Result(FlagFacts("f"), True, "STATIC")
-    assert evaluation(result) is evaluation(result)
+    flags = Document({"features": [{"name": "f", "enabled": True, "strategies": [{"name": "default"}]}]})
+    assert evaluation(flags, "f", Fields()) is evaluation(flags, "f", Fields())
 
 
 def test_a_flag_with_payloads_has_no_value_while_it_is_off(world: World, alice: Caller, app_token: Caller) -> None:
