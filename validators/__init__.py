@@ -134,7 +134,9 @@ def read(schema: Schema, data: Any, stored: Stored | None = None) -> dict[str, A
         optional = {name for name, field in schema.fields.items() if not field.required}
         texts = {name for name in optional & error.normalized_messages().keys() if isinstance(data.get(name), str)}
         same = {name: data[name] for name in texts if data[name] == record.get(name)}
-        loaded = schema.load({name: value for name, value in data.items() if name not in same}) | same
+        if not same:
+            raise
+        loaded = read(schema, {name: value for name, value in data.items() if name not in same}) | same
     assert isinstance(loaded, dict)
     return loaded
 

@@ -72,8 +72,8 @@ class Constraint(Body):
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the keys in the order of the documentation, and a date in UTC."""
-        data = with_utc_date(data)
-        return {key: data[key] for key in self.fields if key in data}
+        dated = with_utc_date(data)
+        return {key: dated[key] for key in self.fields if key in dated}
 
 
 def check_number(text: str) -> None:
