@@ -75,6 +75,9 @@ def value_problem(type: str, value: str) -> str | None:
 
 def never_matches(name: str, value: str, type: Mapping[str, Any]) -> str | None:
     """Return a message if an item in a list of a built-in type can match no user, otherwise None."""
+    # The SDK for Node.js removes white space around commas only.
+    if name in ("IPs", "userIds", "hostNames") and not type["editable"] and value != value.strip():
+        return f"must not begin or end with spaces or line breaks, as in {value[:100]!r}"
     for item in map(str.strip, value.split(",") if value and not type["editable"] else ()):
         if name == "IPs" and not (ADDRESS.fullmatch(item) and network_of(item)):
             return f"must be IP addresses or networks such as 10.0.0.0/8, with commas between them, not {item[:100]!r}"

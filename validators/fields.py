@@ -151,7 +151,7 @@ class Integer(fields.Field[int]):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise ValidationError("must be a whole number")
+            raise ValidationError(f"must be a whole number{', without quotes' if isinstance(value, str) else ''}")
         return in_range(value, self.min, self.max)
 
 

@@ -82,7 +82,9 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     ids = [flag["id"] for flag in live]
     parents = flag_lifecycle.needed_by_others(conn, ids)
     if parents:
-        raise Conflict(f"Live flags depend on {first_five(parents)}. Remove their dependencies first.")
+        pairs = dependencies.pairs(conn, ids)
+        children = first_five(sorted({child for child, parent in pairs if parent in parents}))
+        raise Conflict(f"Live flags depend on {first_five(parents)}: {children}. Remove their dependencies first.")
     former_children = flag_lifecycle.archive(conn, ids)
     log = [
         flag_event(type, actor, flag)

@@ -155,6 +155,7 @@ def test_what_only_unleash_has_is_ignored(world: World, alice: Caller, value: An
             ("POST", places, {"name": "staging", "type": "test"}),
             ("PUT", f"{places}/update/development", {}),
             ("POST", f"{ADMIN}/projects/default/environments", {"environment": "staging"}),
+            ("POST", f"{places}/staging/clone", {"name": "copy", "type": "test"}),
         ],
         "context field": [
             ("POST", f"{ADMIN}/context", {"name": "country"}),
@@ -176,6 +177,9 @@ def test_what_only_unleash_has_is_ignored(world: World, alice: Caller, value: An
             response = alice.request(method, path, json=extra | body)
             assert response.status_code < 300, (record, path, response.text)
     assert user == alice.get(f"{ADMIN}/user-admin/{alice.id}").json | {"inviteLink": ""}
+    for path, name in ((f"{flags}/f", "links"), (f"{environment}/{strategy}", "milestoneId")):
+        patch = [{"op": "add", "path": f"/{name}", "value": value}]
+        assert alice.request("PATCH", path, json=patch).status_code == 200
     lists = {"addedTags": [tag | {"color": value}], "removedTags": [tag | {"value": "old", "color": value}]}
     assert alice.put(f"{ADMIN}/features/f/tags", json=lists).status_code == 200
     assert alice.put(f"{ADMIN}/projects/default/tags", json={"features": ["f"], "tags": lists}).status_code == 200

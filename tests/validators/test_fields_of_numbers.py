@@ -26,7 +26,9 @@ def test_only_true_and_false_are_booleans(value: Any) -> None:
     "value", [None, True, False, 5.0, 5.5, -0.0, float("nan"), float("inf"), 1e300, "5", "", "٥", [], [5], {}]
 )
 def test_a_value_that_is_not_a_whole_json_number_is_refused(value: Any) -> None:
-    assert refuses(Integer(min=0), value) in ("must be a whole number", "Field may not be null.")
+    assert refuses(Integer(min=0), value) in (
+        *("must be a whole number", "must be a whole number, without quotes", "Field may not be null."),
+    )
 
 
 @pytest.mark.parametrize(

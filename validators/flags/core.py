@@ -120,7 +120,7 @@ def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, An
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE)
+    wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["flag"])
     return read(PatchedFlag(), wanted, lambda: record)
 
 

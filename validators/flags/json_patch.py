@@ -76,17 +76,20 @@ def patched(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def patched_properties(
-    record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]], changeable: Collection[str]
+    record: Mapping[str, Any],
+    operations: Sequence[Mapping[str, Any]],
+    changeable: Collection[str],
+    ignored: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return those of the changeable properties that a copy of the record has after these operations.
 
     Raise ValidationError if an operation cannot be applied, if it adds a property that records do not have, or if it
-    changes or removes a property that is not changeable.
+    changes or removes a property that is not changeable. ignored: properties that an operation can add without effect.
     """
     result = patched(record, operations)
     if not isinstance(result, dict):
         raise ValidationError("must be a JSON object")
-    wrong = {name: ["unknown property"] for name in result if name not in record}
+    wrong = {name: ["unknown property"] for name in result if name not in record and name not in ignored}
     for name in record.keys() - set(changeable):
         if name not in result or result[name] != record[name]:
             wrong[name] = ["cannot be changed by a patch"]

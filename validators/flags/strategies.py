@@ -155,7 +155,8 @@ def patched_strategy(record: Mapping[str, Any], operations: Sequence[Mapping[str
 
     Raise ValidationError if the patch cannot be applied, or if its result is invalid.
     """
-    return read(PatchedStrategy(), patched_properties(record, operations, CHANGEABLE), lambda: record)
+    result = patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["strategy"])
+    return read(PatchedStrategy(), result, lambda: record)
 
 
 # Our choice: each omitted parameter gets its default, even if others are given.

@@ -64,6 +64,9 @@ class CreateEnvironment(EnvironmentName):
 class CloneEnvironment(EnvironmentName):
     """Body of a copy of an environment. projects None: all that have the environment."""
 
+    class Meta(EnvironmentName.Meta):
+        include = ENVIRONMENT.in_new("name") | {"sortOrder": Ignored()}
+
     example: ClassVar = {"name": "staging", "type": "preproduction", "projects": ["default"]}
 
     type = Trimmed(

@@ -74,6 +74,7 @@ QUERIES = {
 OF_ALL = {
     ("GET /api/admin/context", "usedInFeatures"),
     ("GET /api/admin/context", "usedInProjects"),
+    ("GET /api/admin/context", "usedInSegments"),
     ("GET /api/admin/segments", "usedInFeatures"),
     ("GET /api/admin/segments", "usedInProjects"),
     ("GET /api/admin/environments", "apiTokenCount"),

@@ -93,7 +93,7 @@ def test_a_flag_on_which_a_live_one_depends_stays(world, alice, conn, how):
         message = refused(
             alice.post(f"{PROJECT}/archive", json={"features": ["other", "parent"]}), 409, "ConflictError"
         )
-    assert message == "Live flags depend on parent. Remove their dependencies first."
+    assert message == "Live flags depend on parent: child. Remove their dependencies first."
     assert fingerprint(conn) == before
 
 

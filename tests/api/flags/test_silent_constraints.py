@@ -72,7 +72,7 @@ def test_an_import_keeps_a_constraint_that_matches_no_user(world: World, alice: 
     [
         ({"payload": {"type": "number", "value": 5}}, f"0.payload.value: {IN_QUOTES}"),
         ({"overrides": [{"contextName": "userId", "values": [7]}]}, f"0.overrides.0.values.0: {IN_QUOTES}"),
-        ({"weight": "500"}, "0.weight: must be a whole number"),
+        ({"weight": "500"}, "0.weight: must be a whole number, without quotes"),
         ({"weight": 33.3}, "0.weight: must be a whole number"),
     ],
 )

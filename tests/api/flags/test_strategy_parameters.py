@@ -15,9 +15,10 @@ PERCENTAGE = "must be a whole number from 0 to 100"
 STICKINESS = "must be default, random, userId, sessionId or a context field with stickiness, not"
 EMPTY_ITEM, LONG_ITEM = "must have no empty items between commas", "must have items of at most 500 characters"
 LINE_BREAK = "must have commas between the items, not line breaks as in"
+ENDS = "must not begin or end with spaces or line breaks, as in"
 ADDRESSES = "must be IP addresses or networks such as 10.0.0.0/8, with commas between them"
 GOOD_IPS = (
-    "", "10.0.0.1", "10.0.0.1,10.0.0.0/8", " 10.0.0.1 , ::1 ", "10.0.0.1,\n10.0.0.2\n", "10.1.2.3/8", "0.0.0.0/0",
+    "", "10.0.0.1", "10.0.0.1,10.0.0.0/8", "10.0.0.1 , ::1", "10.0.0.1,\n10.0.0.2", "10.1.2.3/8", "0.0.0.0/0",
     "2001:DB8::/32", "::ffff:10.1.2.3", "::ffff:10.1.0.0/112", "fe80::1",
 )  # fmt: skip
 BAD_IPS = (
@@ -108,10 +109,11 @@ def test_any_other_stickiness_is_refused(alice: Caller, stickiness: str) -> None
 @pytest.mark.parametrize(("name", "parameter"), [("userWithId", "userIds"), ("applicationHostname", "hostNames")])
 @pytest.mark.parametrize(
     ("items", "problem"),
-    [("", None), (" a , b", None), ("x" * 500, None), (f" {'x' * 500} ,y", None)]
+    [("", None), ("a , b", None), ("x" * 500, None), (f"{'x' * 500} ,y", None)]
     + [(items, EMPTY_ITEM) for items in ("a,", ",a", "a,,b", "a, ,b", ",")]
-    + [("x" * 501, LONG_ITEM), (f"a,{'x' * 501}", LONG_ITEM), ("a,\nb\r\n", None), ("a b", None), ("a;b", None)]
-    + [(f"x,{items}", f"{LINE_BREAK} {items!r}") for items in ("a\nb", "a\r\nb", "a\rb\nc")],
+    + [("x" * 501, LONG_ITEM), (f"a,{'x' * 501}", LONG_ITEM), ("a,\nb", None), ("a b", None), ("a;b", None)]
+    + [(f"x,{items}", f"{LINE_BREAK} {items!r}") for items in ("a\nb", "a\r\nb", "a\rb\nc")]
+    + [(items, f"{ENDS} {items!r}") for items in (" a", "a ", "a\n", "a,b\r\n")],
 )
 def test_lists_have_items_of_1_to_500_characters(
     alice: Caller, name: str, parameter: str, items: str, problem: str | None
@@ -130,6 +132,7 @@ def test_addresses_and_networks_are_accepted(alice: Caller, ips: str) -> None:
 
 @pytest.mark.parametrize("item", BAD_IPS)
 def test_other_items_of_addresses_are_refused_by_name(alice: Caller, item: str) -> None:
+    assert refused(add(alice, {"IPs": "::1\n"}, "remoteAddress")) == f"parameters.IPs: {ENDS} '::1\\n'"
     for ips in (item, f"10.0.0.1, {item}"):
         message = refused(add(alice, {"IPs": ips}, "remoteAddress"))
         assert message == f"parameters.IPs: {ADDRESSES}, not {item!r}"

@@ -166,7 +166,7 @@ def test_the_strategy_must_be_in_the_project_and_environment_of_the_body(world, 
     [
         ({"segmentIds": None}, "segmentIds: must not be null"),
         ({"segmentIds": [0]}, f"segmentIds.0: must be from 1 to {2**63 - 1}"),
-        ({"segmentIds": ["1"]}, "segmentIds.0: must be a whole number"),
+        ({"segmentIds": ["1"]}, "segmentIds.0: must be a whole number, without quotes"),
         ({"segmentIds": [1.0]}, "segmentIds.0: must be a whole number"),
         ({"strategyId": 7}, "strategyId: must be a string"),
         ({"additional": 1}, "additional: unknown property"),
