@@ -111,10 +111,9 @@ def fingerprint_of(item: dict[str, Any]) -> int | None:
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Pause the garbage collector: it would look at all new objects many times, and find nothing."""
-    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
-            gc.enable()
+        # Whatever it was before: another thread may have paused it, and end at the same time.
+        gc.enable()

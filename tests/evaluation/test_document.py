@@ -281,11 +281,7 @@ def test_the_garbage_collector_pauses_while_compiling():
 
 
 def test_the_garbage_collector_runs_again_after_compiling():
+    # Another thread can have paused it at the begin, and not at the end.
+    gc.disable()
     Document(PARSED)
     assert gc.isenabled()
-    gc.disable()
-    try:
-        Document(PARSED)
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
