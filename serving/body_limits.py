@@ -1,6 +1,5 @@
 """How many bytes of a body each operation reads, and how many large bodies a worker reads and parses at a time."""
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from threading import BoundedSemaphore
@@ -9,13 +8,14 @@ from flask import current_app, request
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 from werkzeug.routing import Rule
 
+from evaluation.document import collector_paused
 from serving.contract import CONTRACTS
 from validators.errors import Unavailable
 
 # The limit of operations that need no credential. Larger bodies are parsed one at a time.
 PUBLIC_BYTES = 32 << 10
-# 100 properties with names and values of 1,000 characters, and the other members.
-CONTEXT_BYTES = 256 << 10
+# 100 properties with values of 1,000 characters of 4 bytes, their names, and the other members.
+CONTEXT_BYTES = 512 << 10
 # The limit of reports. After a 413, a Node SDK never reports again, so larger ones are read and dropped.
 MAX_REPORT_BYTES = 10 << 20
 # Web pages contain frontend tokens, so anybody can send such a report.
@@ -99,16 +99,13 @@ def parsing(body: bytes) -> Iterator[None]:
     """Parse the body in this block. Large ones take turns. Raise 503 if the turn does not come in time.
 
     No other thread runs while Python parses a list. With the garbage collector, that takes up to three times as long.
+    The block must not wait for anything, because callers can hold locks of the database while they wait for it.
     """
     if len(body) <= PUBLIC_BYTES:
         yield
         return
-    with held(PARSING):
-        gc.disable()
-        try:
-            yield
-        finally:
-            gc.enable()
+    with held(PARSING), collector_paused():
+        yield
 
 
 @contextmanager

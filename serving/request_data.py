@@ -25,13 +25,7 @@ def load(schema: Body, stored: Stored | None = None, *, body: bytes | None = Non
     stored: returns the record that the request changes. What the body leaves unchanged is not checked. body: if the
     view has read it.
     """
-    raw = required_body(body)
-    with parsing(raw):
-        payload = parse(raw)
-        if stored is None:
-            return load_or_400(schema, payload)
-    # Outside of the block: stored() can wait for locks of requests that wait for their turn to parse.
-    return or_400(lambda data: read(schema, data, stored), payload)
+    return or_400(lambda data: read(schema, data, stored), parse_body(body))
 
 
 def load_many(schema: Body) -> list[dict[str, Any]]:
@@ -44,13 +38,11 @@ def load_many(schema: Body) -> list[dict[str, Any]]:
             raise ValidationError(f"must have at most {MAX_ITEMS} items")
         return list(read_each(lambda item: read(schema, item), enumerate(items)).values())
 
-    raw = required_body()
-    with parsing(raw):
-        return or_400(read_array, parse(raw))
+    return or_400(read_array, parse_body())
 
 
-def required_body(body: bytes | None = None) -> bytes:
-    """Return the body of the current request. Raise 415 if it is compressed or not declared as JSON, 400 if empty.
+def parse_body(body: bytes | None = None) -> Any:
+    """Return the parsed body of the current request. Raise 415 if it is compressed or not declared as JSON, or 400.
 
     body: if the view has read it.
     """
@@ -62,7 +54,8 @@ def required_body(body: bytes | None = None) -> bytes:
         raise UnsupportedMediaType("The body must be JSON, with the header Content-Type: application/json.")
     if not raw:
         raise MalformedJSON("A JSON body is required.")
-    return raw
+    with parsing(raw):
+        return parse(raw)
 
 
 @contextmanager

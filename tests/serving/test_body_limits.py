@@ -100,11 +100,14 @@ def test_forms_of_many_fields_are_refused(stranger: Caller, path: str, kind: str
 
 def test_the_largest_context_is_read(world: World) -> None:
     web = world.api_key("frontend")
-    name = iter(f"{number:0{MAX_LENGTH}}" for number in range(MAX_PROPERTIES))
-    context: dict[str, Any] = {each: "x" * MAX_LENGTH for each in NAMES if each != "currentTime"}
-    context["properties"] = {next(name): "x" * MAX_LENGTH for _ in range(MAX_PROPERTIES)}
+    # 4 bytes each in UTF-8.
+    longest = "\U0001f600" * MAX_LENGTH
+    context: dict[str, Any] = {each: longest for each in NAMES if each != "currentTime"}
+    context["properties"] = {f"{number:0100}": longest for number in range(MAX_PROPERTIES)}
+    body = json.dumps({"context": context}, ensure_ascii=False).encode()
+    assert len(body) > MAX_PROPERTIES * MAX_LENGTH * 4
     for path in ("/api/frontend", "/ofrep/v1/evaluate/flags"):
-        assert web.post(path, json={"context": context}).status_code == 200
+        assert web.post(path, data=body, content_type="application/json").status_code == 200
         too_large = web.post(path, data=b" " * (body_limits.CONTEXT_BYTES + 1), content_type="application/json")
         refused(too_large, 413, "PayloadTooLargeError")
 

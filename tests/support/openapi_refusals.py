@@ -16,7 +16,7 @@ REFUSALS: dict[int, tuple[str, str]] = {
         "The project has flags that are not archived. Archive them first.",
     ),
     413: (
-        "The body is too large. Public operations read 32 kB, contexts 256 kB, imports 50 MB.",
+        "The body is too large. Public operations read 32 kB, contexts 512 kB, imports 50 MB.",
         "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit.",
     ),
     415: (
