@@ -111,9 +111,12 @@ def report(token: ClientToken, address: str | None) -> None:
             document = read_object(body, reasons)
             registration = read_registration(named_in_headers() | document, with_strategies=False)
             usage = read_metrics(document, datetime.now(UTC), reasons, of_browser=token.kind == "frontend")
+            name = app_name(document)
+            # Large reports take memory. The next one is read while this one waits to be written.
+            del document
         if registration:
             writer().write(Report(token, address, [registration], usage))
-    writer().log.warn(app_name(document), +reasons)
+    writer().log.warn(name, +reasons)
 
 
 def report_in_bulk(token: ClientToken) -> None:
