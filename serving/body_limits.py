@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from threading import BoundedSemaphore
+from threading import Semaphore
 
 from flask import current_app, request
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
-from werkzeug.routing import Rule
 
 from evaluation.document import collector_paused
 from serving.contract import CONTRACTS
@@ -38,24 +37,26 @@ LATE_LIMITS: dict[str, int] = {
 }
 
 # Of each, a worker has one at a time. To parse a report takes up to 250 MB of memory, and an import up to 500 MB.
-LARGE_REPORTS, LARGE_IMPORTS, PARSING = BoundedSemaphore(), BoundedSemaphore(), BoundedSemaphore()
+LARGE_REPORTS, LARGE_IMPORTS, PARSING = Semaphore(), Semaphore(), Semaphore()
 
 
-def limit_of(rule: Rule | None) -> int:
-    """Return how many bytes an operation reads. Unknown paths have the limit of most operations."""
+def maximum() -> int:
+    """Return how many bytes the requested operation reads. Unknown paths have the maximum of most operations."""
     usual: int = current_app.config["MAX_BODY_BYTES"]
-    contract = CONTRACTS.get(current_app.view_functions[rule.endpoint]) if rule else None
-    if rule and (contract is None or contract.public):
+    rule = request.url_rule
+    if rule is None:
+        return usual
+    contract = CONTRACTS.get(current_app.view_functions[rule.endpoint])
+    if contract is None or contract.public:
         return min(PUBLIC_BYTES, usual)
-    path = rule.rule if rule else ""
-    return LATE_LIMITS.get(path) or min(LIMITS.get(path, usual), usual)
+    return LATE_LIMITS.get(rule.rule) or min(LIMITS.get(rule.rule, usual), usual)
 
 
 def read_body() -> None:
     """Read the whole body. If it is too large, raise 413 before the caller is known."""
     if request.url_rule is not None and request.url_rule.rule in LATE_LIMITS:
         return
-    limit = limit_of(request.url_rule)
+    limit = maximum()
     # One byte more, because Werkzeug silently truncates a body without Content-Length.
     request.max_content_length = limit + 1
     try:
@@ -74,7 +75,7 @@ def too_large(limit: int) -> RequestEntityTooLarge:
 
 
 @contextmanager
-def late_body(limit: int, turn: BoundedSemaphore) -> Iterator[bytes | None]:
+def late_body(limit: int, turn: Semaphore) -> Iterator[bytes | None]:
     """Lend the body, which read_body() has not read, or None if it is above the limit.
 
     turn: held while a body above LARGE_BYTES is lent. Raise 503 if other large bodies take too long.
@@ -88,7 +89,7 @@ def late_body(limit: int, turn: BoundedSemaphore) -> Iterator[bytes | None]:
 @contextmanager
 def report_body() -> Iterator[bytes | None]:
     """Lend the body of a report for parsing, or None if it is too large. Raise 503 as late_body() and parsing() do."""
-    with late_body(limit_of(request.url_rule), LARGE_REPORTS) as body, parsing(body or b""):
+    with late_body(maximum(), LARGE_REPORTS) as body, parsing(body or b""):
         yield body
     if body is None:
         drop_rest()
@@ -109,10 +110,10 @@ def parsing(body: bytes) -> Iterator[None]:
 
 
 @contextmanager
-def held(turn: BoundedSemaphore) -> Iterator[None]:
-    """Hold a turn. Raise 503 if it does not come in time."""
+def held(turn: Semaphore, refusal: HTTPException | None = None) -> Iterator[None]:
+    """Hold a turn. If it does not come in time, raise the refusal, or 503."""
     if not turn.acquire(timeout=current_app.config["WAIT_SECONDS"]):
-        raise Unavailable("Too many large requests. Try again later.")
+        raise refusal or Unavailable("Too many large requests. Try again later.")
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from threading import Semaphore
 from flask import Flask, current_app, g, has_request_context, request
 
 from rules.access import credentials
+from serving.body_limits import held
 from serving.client_address import client_address
 from sql import access
 from sql.database import database
@@ -85,13 +86,7 @@ def kept_places() -> Iterator[None]:
             g.places, g.has_place = None, False
 
 
-@contextmanager
-def one_validation() -> Iterator[None]:
+def one_validation() -> AbstractContextManager[None]:
     """Validate one import of the caller at a time in this worker. It takes much CPU time, and needs no permission."""
-    turn: Semaphore = current_app.extensions["validations_of"](g.get("limited_caller"))
-    if not turn.acquire(timeout=current_app.config["WAIT_SECONDS"]):
-        raise RateLimited("You have too many validations at the same time. Wait until some of them finish.", 1)
-    try:
-        yield
-    finally:
-        turn.release()
+    message = "You have too many validations at the same time. Wait until some of them finish."
+    return held(current_app.extensions["validations_of"](g.get("limited_caller")), RateLimited(message, 1))

@@ -9,7 +9,7 @@ from werkzeug.exceptions import BadRequest
 
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS, ClientToken, require_client
 from rules.reports import Report, writer
-from serving.body_limits import limit_of, report_body
+from serving.body_limits import maximum, report_body
 from serving.client_address import client_address
 from serving.contract import operation
 from serving.cross_origin import require_page
@@ -96,8 +96,7 @@ def register(token: ClientToken, address: str | None) -> None:
         with report_body() as body:
             document = None if body is None else parse(body)
             if document is None:
-                limit = limit_of(request.url_rule)
-                raise BadRequest(f"The body must be a JSON object of at most {limit} bytes.")
+                raise BadRequest(f"The body must be a JSON object of at most {maximum()} bytes.")
             load_or_400(ApplicationRegistration(), document)
             registration = read_registration(named_in_headers() | document)
         writer().write(Report(token, address, [registration] if registration else []))

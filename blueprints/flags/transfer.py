@@ -1,10 +1,10 @@
 """Export flags to a document, and import them into a project (neighbours.md 1.7 and 3.17)."""
 
-from flask import Blueprint, Response, abort, current_app, request
+from flask import Blueprint, Response, abort, current_app
 
 from rules import imports
 from rules.access import require
-from serving.body_limits import limit_of
+from serving.body_limits import maximum
 from serving.caller_limit import one_validation
 from serving.contract import operation
 from serving.request_data import load, load_document
@@ -55,7 +55,7 @@ def validate_import() -> Response:
     """
     with connection() as conn:
         may_import = imports.may_import(conn, require(conn))
-    limit = limit_of(request.url_rule) if may_import else current_app.config["MAX_BODY_BYTES"]
+    limit = maximum() if may_import else current_app.config["MAX_BODY_BYTES"]
     with one_validation(), load_document(ImportFlags(), limit) as body, connection() as conn:
         actor = require(conn, project=body["project"])
         findings = imports.validate(conn, actor, body["project"], body["environment"], body["data"])
@@ -73,7 +73,7 @@ def import_flags() -> Response:
     with connection() as conn:
         if not imports.may_import(conn, require(conn)):
             abort(403, "You lack the permission UPDATE_FEATURE in every project.")
-    with load_document(ImportFlags(), limit_of(request.url_rule)) as body, transaction() as conn:
+    with load_document(ImportFlags(), maximum()) as body, transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=body["project"])
         imports.import_flags(conn, actor, body["project"], body["environment"], body["data"])
     return empty_response()

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from marshmallow import pre_load
 
 from serving import body_limits
 from serving.contract import CONTRACTS
+from serving.request_data import load
 from tests.support.reports import METRICS
 from tests.support.service import PATIENCE, Service
 from tests.support.world import Caller, World, refused
-from validators import MAX_VALUES
+from validators import MAX_VALUES, Body
 from validators.client.contexts import MAX_LENGTH, MAX_PROPERTIES, NAMES
 
 PUBLIC = 32 << 10
@@ -239,6 +241,17 @@ def test_a_second_large_body_waits(
     # With the collector, parsing alone would be reason for 400.
     assert collections < 200
     assert gc.isenabled()
+
+
+def test_the_turn_to_parse_ends_before_the_schema_reads_the_body(app: Flask) -> None:
+    class Large(Body):
+        @pre_load
+        def take_turn(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+            with body_limits.held(body_limits.PARSING):
+                return {}
+
+    with app.test_request_context(data=b"{}".ljust(PUBLIC + 1), content_type="application/json"):
+        assert load(Large()) == {}
 
 
 def test_large_imports_take_turns(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
