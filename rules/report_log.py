@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable, Mapping
 from threading import Lock
 
-from rules.frontend_quotas import MAX_ROWS
 from sql.client.applications import MAX_INSTANCES
+from sql.client.quotas import MAX_ROWS
 from sql.database import database
 
 log = logging.getLogger(__name__)

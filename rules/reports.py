@@ -2,11 +2,11 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Condition, Lock, Semaphore
+from threading import Condition, Lock
 from typing import Any
 
 from flask import Flask, current_app
@@ -14,10 +14,9 @@ from flask import Flask, current_app
 from rules import report_log
 from rules.access import SYSTEM
 from rules.client_access import ClientToken, environment_of
-from rules.frontend_quotas import cut_usage
 from rules.report_log import ReportLog
 from sql import events
-from sql.client import applications, reports
+from sql.client import applications, quotas, reports
 from sql.client.applications import Instance, InstanceKey
 from sql.client.reports import Counts, UsageKey
 from sql.database import Connection, array_text, transaction
@@ -87,9 +86,9 @@ class ReportWriter:
 
     def __init__(self, wait: float, places: int) -> None:
         self.log = ReportLog()
-        self._places = Semaphore(places)
-        # Our choice: a frontend token is public, so it gets at most half of the places.
-        self._frontend_places: defaultdict[int, Semaphore] = defaultdict(lambda: Semaphore(max(1, places // 2)))
+        # How many places the tokens hold, by id.
+        self._held: Counter[int] = Counter()
+        self._places = places
         self._wait = wait
         self._lock = Condition(Lock())
         self._writing = Lock()
@@ -101,31 +100,29 @@ class ReportWriter:
 
     @contextmanager
     def place(self, token: ClientToken) -> Iterator[None]:
-        """Count a report that is not yet read, and hold a place for it. Raise 429 as limit(), or 503 without a place.
+        """Count a report that is not yet read, and hold a place for it.
 
-        Frontend tokens are public. Without this limit, large reports could occupy all threads of the worker.
+        Raise 429 if the token has more than REPORTS_PER_MINUTE in this minute, or 503 without a place. Frontend tokens
+        are public. Without this limit, large reports could occupy all threads of the worker.
         """
-        self.limit(token)
+        now = int(time.monotonic())
+        # Our choice: a frontend token gets at most half of the places.
+        most = max(1, self._places // 2) if token.kind == "frontend" else self._places
         with self._lock:
-            of_token = [self._frontend_places[token.id]] if token.kind == "frontend" else []
-        with ExitStack() as held:
-            for place in (*of_token, self._places):
-                if not place.acquire(blocking=False):
-                    raise Unavailable("Too many reports are waiting. Try again later.")
-                held.callback(place.release)
-            yield
-
-    def limit(self, token: ClientToken) -> None:
-        """Count a report. Raise 429 if the token has more than REPORTS_PER_MINUTE in this minute."""
-        now = time.monotonic()
-        with self._lock:
-            if int(now // 60) != self._minute:
-                self._minute, self._counts = int(now // 60), Counter()
+            if now // 60 != self._minute:
+                self._minute, self._counts = now // 60, Counter()
             self._counts[token.id] += 1
-            count = self._counts[token.id]
-        if count > REPORTS_PER_MINUTE:
-            message = f"This token has sent more than {REPORTS_PER_MINUTE} reports in this minute. Try again later."
-            raise RateLimited(message, 60 - int(now % 60))
+            if self._counts[token.id] > REPORTS_PER_MINUTE:
+                message = f"This token has sent more than {REPORTS_PER_MINUTE} reports in this minute. Try again later."
+                raise RateLimited(message, 60 - now % 60)
+            if self._held[token.id] >= most or self._held.total() >= self._places:
+                raise Unavailable("Too many reports are waiting. Try again later.")
+            self._held[token.id] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held[token.id] -= 1
 
     def write(self, report: Report) -> None:
         """Return when the report is committed. Raise if it is not, such as 503 if its turn does not come in time."""
@@ -194,13 +191,13 @@ DroppedReasons = defaultdict[str, Counter[str]]
 def record(conn: Connection, group: Sequence[Report]) -> DroppedReasons:
     """Write reports in the caller's transaction. Return why parts were dropped and how many, by application."""
     dropped: DroppedReasons = defaultdict(Counter)
-    kept, created = make_known(conn, group)
+    kept = make_known(conn, group)
     usage, instances = added_up(group), instances_of(group)
     for app_name in {found.app_name for report in group for found in (*report.registrations, *report.usage)} - kept:
         dropped[app_name][report_log.TOO_MANY_APPLICATIONS] += 1
     usage = {key: counts for key, counts in usage.items() if key.app_name in kept}
     instances = {key: instance for key, instance in instances.items() if key.app_name in kept}
-    for app_name in cut_usage(conn, usage, created):
+    for app_name in cut_usage(conn, usage):
         dropped[app_name][report_log.TOO_MANY_ROWS] += 1
     unknown: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
     servers = {key.app_name for key in usage if key.token_id is None}
@@ -220,15 +217,25 @@ def record(conn: Connection, group: Sequence[Report]) -> DroppedReasons:
     return dropped
 
 
-def make_known(conn: Connection, group: Sequence[Report]) -> tuple[set[str], Counter[int]]:
-    """Insert the applications of reports, and record the event of each new one.
+def cut_usage(conn: Connection, usage: dict[UsageKey, Counts]) -> Iterator[str]:
+    """Remove what frontend tokens add above their limit. Yield the application of each removed row."""
+    reported = [(key, variant) for key, each in usage.items() if key.token_id for variant in (None, *each.variants)]
+    for key, variant in quotas.add_new_rows(conn, reported) if reported else ():
+        if variant is None:
+            del usage[key]
+        elif key in usage:
+            del usage[key].variants[variant]
+        yield key.app_name
 
-    Return those that now exist, and the number of new ones by the id of their frontend token.
+
+def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
+    """Insert the applications of reports, and record the events of new ones. Return those that now exist.
+
+    A frontend token adds at most MAX_FRONTEND_APPLICATIONS a day. Others record at most MAX_EVENTS events a day.
     """
     strategies: dict[str, list[str] | None] = {}
     tokens: dict[str, tuple[ClientToken, str]] = {}
     servers: set[str] = set()
-    added: Counter[int] = Counter()
     for report in group:
         for found in (*report.registrations, *report.usage):
             name = found.app_name
@@ -238,34 +245,32 @@ def make_known(conn: Connection, group: Sequence[Report]) -> tuple[set[str], Cou
             if report.token.kind != "frontend":
                 servers.add(name)
     # The lock of the insertion comes before the locks of rows, so that workers do not wait for each other in a circle.
-    if applications.any_missing(conn, strategies):
-        public = {name: tokens[name][0].id for name in strategies.keys() - servers}
-        created = applications.insert(conn, strategies, public)
-        record_created(conn, created, strategies, tokens)
-        added.update(public[name] for name in created if name in public)
-    return applications.see(conn, strategies), added
+    missing = applications.list_missing(conn, strategies)
+    if missing:
+        room: dict[int, int] = {}
+
+        def has_room(name: str) -> bool:
+            token, _ = tokens[name]
+            most = applications.MAX_FRONTEND_APPLICATIONS if token.kind == "frontend" else applications.MAX_EVENTS
+            if token.id not in room:
+                room[token.id] = most - applications.count_events(conn, token.id)
+            room[token.id] -= 1
+            return room[token.id] >= 0
+
+        applications.lock(conn)
+        admitted = {name: strategies[name] for name in missing if name in servers or has_room(name)}
+        created = applications.insert(conn, admitted, public=admitted.keys() - servers)
+        recorded = [name for name in created if name not in servers or has_room(name)]
+        events.record(conn, *(created_event(name, strategies[name], *tokens[name]) for name in recorded))
+    return applications.see(conn, strategies)
 
 
-def record_created(
-    conn: Connection,
-    names: Sequence[str],
-    strategies: Mapping[str, list[str] | None],
-    tokens: Mapping[str, tuple[ClientToken, str]],
-) -> None:
-    """Record the event of each new application, at most MAX_EVENTS a day for each token."""
+def created_event(name: str, strategies: Sequence[str] | None, token: ClientToken, environment: str) -> Event:
+    """Return the event of a new application."""
     # Our choice: the event names the token, so that an administrator finds where an application comes from.
-    room: dict[int, int] = {}
-    created: list[Event] = []
-    for name in names:
-        token, environment = tokens[name]
-        if token.id not in room:
-            room[token.id] = applications.MAX_EVENTS - applications.count_events(conn, token.id)
-        room[token.id] -= 1
-        if room[token.id] >= 0:
-            data = {"appName": name, "strategies": strategies[name] or [], "environment": environment}
-            data |= {"tokenId": token.id, "tokenName": token.name}
-            created.append(Event("application-created", SYSTEM, data=data))
-    events.record(conn, *created)
+    data = {"appName": name, "strategies": strategies or [], "environment": environment}
+    data |= {"tokenId": token.id, "tokenName": token.name}
+    return Event("application-created", SYSTEM, data=data)
 
 
 def added_up(group: Sequence[Report]) -> dict[UsageKey, Counts]:

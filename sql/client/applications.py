@@ -10,10 +10,10 @@ MAX_APPLICATIONS = 1_000
 # Our choice: the last of these are for servers. Frontend tokens are public, so anybody could keep servers out.
 SERVER_APPLICATIONS = 100
 MAX_INSTANCES = 10_000
-# New applications of each frontend token in 24 hours.
-MAX_FRONTEND_APPLICATIONS = 500
-# Events of the type application-created for each API token in 24 hours.
+# Events of the type application-created for each client token in 24 hours.
 MAX_EVENTS = 100
+# New applications of each frontend token in 24 hours. The events are counted, so each of these has one.
+MAX_FRONTEND_APPLICATIONS = 500
 
 
 class InstanceKey(NamedTuple):
@@ -71,40 +71,32 @@ def see(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> set
     return {row["name"] for row in rows(conn, SEE, application_columns(strategies))}
 
 
-ANY_MISSING = """
-    SELECT EXISTS (
-        SELECT FROM unnest(%(names)s::text[]) AS reported (name)
-         WHERE name NOT IN (SELECT applications.name FROM applications WHERE applications.name = ANY(%(names)s)))
+MISSING = """
+    SELECT name
+      FROM unnest(%(names)s::text[]) AS reported (name)
+     WHERE name NOT IN (SELECT applications.name FROM applications WHERE applications.name = ANY(%(names)s))
+     ORDER BY name
 """
 
 
-def any_missing(conn: Connection, names: Iterable[str]) -> bool:
-    """Return whether one of these applications does not exist."""
-    return value(conn, ANY_MISSING, {"names": list(names)})
+def list_missing(conn: Connection, names: Iterable[str]) -> list[str]:
+    """Return those of these applications that do not exist."""
+    return [row["name"] for row in rows(conn, MISSING, {"names": list(names)})]
 
 
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_text('%(what)s::text')})"
 
 INSERT: LiteralString = f"""
-    WITH {REPORTED_APPLICATIONS},
-    new AS (
-        SELECT reported.*, token_id, row_number() OVER (PARTITION BY token_id ORDER BY name) AS of_token
-          FROM reported
-          LEFT JOIN unnest(%(public)s::text[], %(tokens)s::bigint[]) AS public (name, token_id) USING (name)
-         WHERE name NOT IN (SELECT name FROM applications)
-    )
+    WITH {REPORTED_APPLICATIONS}
     INSERT INTO applications (name, strategies)
     SELECT name, coalesce(strategies, '{{}}')
-      FROM (SELECT new.*, row_number() OVER (ORDER BY token_id IS NOT NULL, name) AS place
-              FROM new
-             WHERE token_id IS NULL
-                OR of_token <= %(most_of_token)s - (
-                       SELECT coalesce(sum(applications), 0)
-                         FROM frontend_additions
-                        WHERE frontend_additions.token_id = new.token_id
-                          AND hour > now() - interval '24 hours')) AS admitted
+      FROM (SELECT reported.*,
+                   name = ANY(%(public)s::text[]) AS is_public,
+                   row_number() OVER (ORDER BY name = ANY(%(public)s::text[]), name) AS place
+              FROM reported
+             WHERE name NOT IN (SELECT name FROM applications)) AS new
      WHERE place + (SELECT count(*) FROM applications)
-           <= %(most)s - CASE WHEN token_id IS NULL THEN 0 ELSE %(server_applications)s END
+           <= %(most)s - CASE WHEN is_public THEN %(server_applications)s ELSE 0 END
      ORDER BY name
     ON CONFLICT DO NOTHING
     RETURNING name
@@ -128,19 +120,20 @@ FORGET: LiteralString = """
 """
 
 
-def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None], public: Mapping[str, int]) -> list[str]:
+def lock(conn: Connection) -> None:
+    """Let other transactions that insert applications wait for this one."""
+    run(conn, LOCK, {"what": "applications"})
+
+
+def insert(conn: Connection, strategies: Mapping[str, Sequence[str] | None], public: Iterable[str]) -> list[str]:
     """Insert those of these applications that do not exist, up to MAX_APPLICATIONS. Return the names of the new ones.
 
-    Applications that were not seen for 30 days are deleted first. Other transactions that insert applications wait for
-    this one. strategies: as in see(). public: the id of the token of those that only frontend tokens report. The caller
-    counts them for the token, with quotas.add().
+    Applications that were not seen for 30 days are deleted first. Call lock() before. strategies: as in see(). public:
+    those that only frontend tokens report.
     """
-    run(conn, LOCK, {"what": "applications"})
     run(conn, FORGET)
     limits = {"most": MAX_APPLICATIONS, "server_applications": SERVER_APPLICATIONS}
-    limits["most_of_token"] = MAX_FRONTEND_APPLICATIONS
-    by_token = {"public": list(public), "tokens": list(public.values())}
-    params = {**limits, **by_token, **application_columns(strategies)}
+    params = {**limits, "public": list(public), **application_columns(strategies)}
     return [row["name"] for row in rows(conn, INSERT, params)]
 
 

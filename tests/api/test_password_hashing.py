@@ -135,9 +135,7 @@ def test_a_thread_that_hashes_yields_to_all_others():
     # Strangers yield to callers who are known.
     assert [hasher._run(own_priority, is_known) for is_known in (True, False, True, False)] == [5, 10, 5, 10]
     assert (
-        os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-        == os.getpriority(os.PRIO_PROCESS, os.getpid())
-        < 5
+        os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == os.getpriority(os.PRIO_PROCESS, os.getpid()) < 5
     )
 
 

@@ -167,7 +167,7 @@ def test_waiting_reports_leave_threads_to_other_requests(
             waiting = [pool.submit(send(client, flag))]
             wait_for(conn, waiting)
             waiting += [pool.submit(send(client, flag)) for _ in range(2)]
-            wait_until(lambda: app.extensions["reports"]._places._value == 0, "three reports had places")
+            wait_until(lambda: app.extensions["reports"]._held.total() == 3, "three reports had places")
             # Before the body is read. Reading a large one takes long.
             for path in (METRICS, BULK, REGISTER):
                 message = refused(client.post(path, data=b"{"), 503, "UnavailableError")

@@ -1,7 +1,6 @@
 """/metrics: what is dropped from the reports of applications because of a limit."""
 
-from rules import frontend_quotas
-from sql.client import applications
+from sql.client import applications, quotas
 from tests.support.metrics import TOKEN, Scraped
 from tests.support.reports import metrics
 from tests.support.world import Caller
@@ -11,7 +10,7 @@ def test_what_is_dropped_from_reports_is_counted(make_app, make_database, monkey
     scraped = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
     monkeypatch.setattr(applications, "MAX_INSTANCES", 0)
     monkeypatch.setattr(applications, "MAX_FRONTEND_APPLICATIONS", 1)
-    monkeypatch.setattr(frontend_quotas, "MAX_ROWS", 1)
+    monkeypatch.setattr(quotas, "MAX_ROWS", 1)
     for name in ("f", "g", "h"):
         path = "/api/admin/projects/default/features"
         assert scraped.admin.post(path, json={"name": name}).status_code == 201

@@ -25,11 +25,10 @@ CREATE TABLE known_logins (
 CREATE INDEX known_logins_seen_idx ON known_logins (seen_at);
 
 CREATE TABLE frontend_additions (
-    token_id      bigint NOT NULL,
-    hour          timestamptz NOT NULL,
-    usage_rows    bigint NOT NULL,  -- with those that were refused
-    applications  bigint NOT NULL,
-    CONSTRAINT frontend_additions_pkey PRIMARY KEY (token_id, hour)
+    token_id    bigint NOT NULL,
+    hour        timestamptz NOT NULL,
+    usage_rows  bigint NOT NULL,  -- with those that were refused
+    CONSTRAINT frontend_additions_pkey PRIMARY KEY (token_id)
 );
 
 -- Administrators can find the events of a leaked API token.

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from rules import frontend_quotas
-from sql.client import applications
+from sql.client import applications, quotas
 from sql.database import Connection, rows, value
 from tests.support import fixtures
 from tests.support.reports import BULK, hour, instances, metrics, names, register, report, unknown, usage, variants
@@ -84,10 +83,11 @@ def test_a_frontend_token_adds_few_applications_a_day(
     browse(world.api_key("frontend"), "f", app="e")
     for number in range(3):
         register(client, appName=f"server-{number}")
-    conn.execute("UPDATE frontend_additions SET hour = hour - interval '23 hours'")
+    older = "UPDATE events SET created_at = created_at - make_interval(hours => %s) WHERE type = 'application-created'"
+    conn.execute(older, [23])
     browse(page, "f", app="crowded")
     assert names(conn) == ["a", "b", "e", "server-0", "server-1", "server-2"]
-    conn.execute("UPDATE frontend_additions SET hour = hour - interval '1 hour'")
+    conn.execute(older, [2])
     browse(page, "f", app="crowded")
     assert "crowded" in names(conn)
 
@@ -95,7 +95,7 @@ def test_a_frontend_token_adds_few_applications_a_day(
 def test_a_frontend_token_adds_few_rows_an_hour(
     world: World, client: Caller, page: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    monkeypatch.setattr(frontend_quotas, "MAX_ROWS", 4)
+    monkeypatch.setattr(quotas, "MAX_ROWS", 4)
     flags = [world.flag(f"f{number}") for number in range(5)]
     fixtures.insert_variant(conn, flags[0], "development", None, name="blue", weight=1000)
     hidden = world.flag("hidden", world.project("elsewhere"))
@@ -125,13 +125,6 @@ def test_a_frontend_token_adds_few_rows_an_hour(
     conn.execute("UPDATE frontend_additions SET hour = hour - interval '1 hour'")
     browse(bound, "f4")
     assert [row[2] for row in usage(conn) if row[0] == "f4"] == ["page", "shop"]
-
-
-def test_what_frontend_tokens_added_is_forgotten_after_a_day(page: Caller, conn: Connection) -> None:
-    browse(page, app="a")
-    conn.execute("UPDATE frontend_additions SET hour = hour - interval '26 hours'")
-    browse(page, app="b")
-    assert value(conn, "SELECT count(*) FROM frontend_additions") == 1
 
 
 @pytest.mark.parametrize(("ago", "expected"), [(0, 0), (1, 1), (2, 1), (47, 1), (-1, 0), (-50, 0)])
