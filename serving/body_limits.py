@@ -1,5 +1,6 @@
 """How many bytes of a body each operation reads, and how many large bodies a worker reads and parses at a time."""
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from threading import Semaphore
@@ -7,7 +8,6 @@ from threading import Semaphore
 from flask import current_app, request
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
-from evaluation.document import collector_paused
 from serving.contract import CONTRACTS
 from validators.errors import Unavailable
 
@@ -105,8 +105,12 @@ def parsing(body: bytes) -> Iterator[None]:
     if len(body) <= PUBLIC_BYTES:
         yield
         return
-    with held(PARSING), collector_paused():
-        yield
+    with held(PARSING):
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
 
 
 @contextmanager

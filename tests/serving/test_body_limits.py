@@ -90,16 +90,6 @@ def test_a_login_with_10000_characters_is_401(stranger: Caller, field: str) -> N
     refused(stranger.post("/auth/simple/login", json=body), 401, "AuthenticationRequired")
 
 
-FIELD = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'
-FORMS = [("application/x-www-form-urlencoded", b"a=x&" * 16_000), ("multipart/form-data; boundary=x", FIELD * 2_000)]
-
-
-@pytest.mark.parametrize("path", ["/login", "/reset-password", "/new-user"])
-@pytest.mark.parametrize(("kind", "body"), FORMS)
-def test_forms_of_many_fields_are_refused(stranger: Caller, path: str, kind: str, body: bytes) -> None:
-    assert stranger.post(path, data=body, content_type=kind).status_code == 413
-
-
 def test_the_largest_context_is_read(world: World) -> None:
     web = world.api_key("frontend")
     # 4 bytes each in UTF-8.

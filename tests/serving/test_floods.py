@@ -60,7 +60,7 @@ ATTACKS = {
     "strangers": [(None, "POST /auth/simple/login", LOGIN, 0.99, 16), (None, "POST /edge/validate", TOKENS, 0.99, 16)],
     "frontend reports": [("frontend", "POST /api/frontend/client/metrics", REPORT, 9.99, 8)],
     "frontend contexts": [("frontend", "POST /api/frontend", CONTEXT, 0.99, 16)],
-    "contexts below the limit": [("frontend", "POST /api/frontend", CONTEXT, 0.24, 16)],
+    "contexts below the limit": [("frontend", "POST /api/frontend", CONTEXT, 0.49, 16)],
     "client reports": [("client", "POST /api/client/metrics", REPORT, 9.99, 8)],
     "a viewer's token": [("viewer", "POST /api/admin/user/tokens", around(b'{"description":', b"}"), 0.99, 16)],
     "a viewer's validations": [("viewer", "POST /api/admin/features-batch/validate", DOCUMENT, 0.99, 8)],
