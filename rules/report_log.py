@@ -1,8 +1,8 @@
-"""Log which parts of reports were dropped: at most once an hour for each application."""
+"""Log which parts of reports were dropped, at most once an hour for each application, and count them for metrics."""
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from threading import Lock
 
 from sql.client.applications import MAX_INSTANCES
@@ -30,9 +30,15 @@ class ReportLog:
         self._hour = 0
         self._logged: set[str] = set()
 
-    def warn(self, app_name: str | None, reasons: Iterable[str]) -> None:
-        """Log why parts of a report were dropped, unless the application has a line of this hour."""
-        reasons = sorted(reasons)
+    def warn(self, app_name: str | None, dropped: Mapping[str, int]) -> None:
+        """Log why parts of a report were dropped, unless the application has a line of this hour.
+
+        dropped: the number of parts by reason. Those above a limit are counted for metrics.
+        """
+        meter, reasons = database().meter, sorted(dropped)
+        if meter is not None:
+            for reason in dropped.keys() & LIMITED:
+                meter.count_dropped(LIMITED[reason], dropped[reason])
         hour, name = int(time.time() // 3600), "without a name" if app_name is None else ascii(app_name[:100])
         with self._lock:
             if hour != self._hour:
@@ -41,11 +47,3 @@ class ReportLog:
                 return
             self._logged.add(name)
         log.warning("Dropped from a report of the application %s: %s. Next line in an hour.", name, "; ".join(reasons))
-
-
-def count(dropped: Mapping[str, int]) -> None:
-    """Count what was dropped because of a limit, for metrics. dropped: the number of parts by reason."""
-    meter = database().meter
-    if meter is not None:
-        for reason in dropped.keys() & LIMITED:
-            meter.count_dropped(LIMITED[reason], dropped[reason])

@@ -154,7 +154,6 @@ class ReportWriter:
             group.error = None
             for app_name, reasons in dropped.items():
                 self.log.warn(app_name, reasons)
-                report_log.count(reasons)
         except Exception as error:
             group.error = error
 

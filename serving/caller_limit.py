@@ -55,9 +55,7 @@ def init_app(app: Flask) -> None:
     def limit_caller() -> AbstractContextManager[None]:
         if not has_request_context() or request.endpoint == "health.get_readiness":
             return nullcontext()
-        if g.get("is_authenticating") or g.get("is_client"):
-            return nullcontext()
-        if g.get("has_place"):
+        if g.get("is_authenticating") or g.get("is_client") or g.get("has_place"):
             return nullcontext()
         g.limited_caller, keys = None, credentials(request)
         with suppress(LookupError):

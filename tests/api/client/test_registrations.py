@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from rules import report_log
 from rules import reports as rules
@@ -199,11 +200,12 @@ def test_the_next_minute_counts_anew(client: Caller, monkeypatch: pytest.MonkeyP
     assert responses[1].headers["Retry-After"] == "15"
 
 
-def test_the_next_hour_logs_anew(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_next_hour_logs_anew(app: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(report_log, "MAX_LOGGED", 2)
     now = [3600.0, 7199.0, 7199.0, 7199.0, 7200.0]
     monkeypatch.setattr(report_log, "time", SimpleNamespace(time=lambda: now.pop(0)))
     log = ReportLog()
-    for name in ("a", "a", "b", "c", "a"):
-        log.warn(name, ["it"])
+    with app.app_context():
+        for name in ("a", "a", "b", "c", "a"):
+            log.warn(name, {"it": 1})
     assert [record.args[0] for record in caplog.records if record.args] == ["'a'", "'b'", "'a'"]  # pyright: ignore
