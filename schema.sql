@@ -668,7 +668,8 @@ CREATE TABLE application_instances (
 );
 CREATE INDEX application_instances_seen_idx ON application_instances (seen_at);
 
--- What reports with a frontend token have added in the last hour in which they added something. No foreign key: a token can be deleted while it reports.
+-- What reports with a frontend token added in the last hour in which they added something. No foreign key: a token can be
+-- deleted while it reports.
 CREATE TABLE frontend_additions (
     token_id    bigint NOT NULL,
     hour        timestamptz NOT NULL,
