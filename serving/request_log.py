@@ -88,20 +88,18 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-# The beginnings of the SQLSTATE of an unavailable database: no connection, no resources, shutdown, read-only.
+# The first characters of SQLSTATEs of an unavailable database: no connection, no resources, shutdown, read-only.
 UNAVAILABLE = ("08", "53", "57P", "25006")
 
 
 def frames(error: BaseException | None) -> str:
-    """Return the types and tracebacks of an exception and its causes, without messages, which can quote the request.
-
-    If the database is unavailable, return the type alone.
-    """
+    """Return the types and tracebacks of an exception and its causes, without messages, which can quote the request."""
     parts: list[str] = []
     while error is not None:
         state = getattr(error, "sqlstate", None)
         name = f"{type(error).__module__}.{type(error).__qualname__}{f' (SQLSTATE {state})' if state else ''}"
-        if isinstance(error, psycopg.Error) and (state or UNAVAILABLE[0]).startswith(UNAVAILABLE):
+        # Then no line of code is the cause. Without a SQLSTATE, libpq or the pool has no connection.
+        if (state or "").startswith(UNAVAILABLE) or (state is None and isinstance(error, psycopg.OperationalError)):
             return "because of\n".join([*parts, name])
         stack = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
         parts.append(f"{name}\n{stack}")

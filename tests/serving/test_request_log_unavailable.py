@@ -31,7 +31,16 @@ def test_the_line_of_an_unavailable_database_has_no_traceback(make_app, shared_u
     assert len(json.dumps(line)) < 400
 
 
-@pytest.mark.parametrize("error", [psycopg.errors.QueryCanceled(), psycopg.errors.LockNotAvailable()])
-def test_the_line_of_a_slow_statement_has_its_place_in_the_code(make_app, shared_url, capsys, error):
-    assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == 503
+# psycopg raises the last one itself, if a statement and its parameters do not fit.
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (psycopg.errors.QueryCanceled(), 503),
+        (psycopg.errors.LockNotAvailable(), 503),
+        (psycopg.errors.UniqueViolation(), 500),
+        (psycopg.ProgrammingError("the query has 2 placeholders"), 500),
+    ],
+)
+def test_the_line_of_another_error_has_its_place_in_the_code(make_app, shared_url, capsys, error, status):
+    assert Caller(broken_app(make_app, shared_url, error)).get("/broken/x").status_code == status
     assert "raise error" in line_of(capsys)["error"]
