@@ -74,12 +74,14 @@ RECORD: LiteralString = """
 
 
 class Author(Protocol):
-    """The author of an event: name is its createdBy, user_id its createdByUserId (None: not a user)."""
+    """The author of an event: name is its createdBy, user_id its createdByUserId, token_id its API token, if any."""
 
     @property
     def name(self) -> str: ...
     @property
     def user_id(self) -> int | None: ...
+    @property
+    def token_id(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,6 @@ class Event:
     data: Any = None
     pre_data: Any = None
     tags: Iterable[Mapping[str, str]] = ()
-
-    @property
-    def token_id(self) -> int | None:
-        """Return the id of the author's API token, or None for users and commands."""
-        return getattr(self.author, "token_id", None)
 
 
 # clock_timestamp(), because the transaction can have waited for the lock of an earlier change. So the newest event of a
@@ -147,7 +144,7 @@ def as_row(event: Event) -> dict[str, Any]:
         "data": event.data,
         "pre_data": event.pre_data,
         "tags": list(event.tags),
-        "created_by_token_id": event.token_id,
+        "created_by_token_id": event.author.token_id,
     }
 
 
@@ -177,7 +174,7 @@ def record_once_a_minute(conn: Connection, event: Event) -> None:
         "type": event.type,
         "created_by": event.author.name,
         "user_id": event.author.user_id,
-        "token_id": event.token_id,
+        "token_id": event.author.token_id,
         "project": event.project,
         "feature": event.feature,
         "environment": event.data.get("environment"),

@@ -1,27 +1,16 @@
 """A log of events at known instants, and the answers of GET /api/admin/search/events."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from werkzeug.test import TestResponse
 
+from rules.access import SYSTEM, Actor
 from sql.database import Connection, value
 from tests.support import fixtures
 
 PATH = "/api/admin/search/events"
 NOON = datetime(2024, 5, 31, 12, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Author:
-    """The author of an event. API tokens and the service itself have no user id."""
-
-    name: str = "system"
-    user_id: int | None = None
-
-
-SYSTEM = Author()
 
 
 class Log:
@@ -32,7 +21,7 @@ class Log:
         conn.execute("DELETE FROM events")
 
     def add(
-        self, type: str = "feature-created", *, by: Author = SYSTEM, at: datetime | None = None, **fields: Any
+        self, type: str = "feature-created", *, by: Actor = SYSTEM, at: datetime | None = None, **fields: Any
     ) -> int:
         """Write one event, created at this instant; its id."""
         fixtures.record(self.conn, type, by, created_at=at, **fields)

@@ -1,16 +1,9 @@
 """Write many events at once: in the order of the list, with payloads as they were given."""
 
-from dataclasses import dataclass
-
+from rules.access import Actor
 from sql import events
 from sql.database import Connection, as_json
 from sql.events import Event
-
-
-@dataclass(frozen=True)
-class Author:
-    name: str
-    user_id: int | None
 
 
 def test_events_get_rising_ids_in_the_order_of_the_list_and_keep_their_payloads(conn: Connection) -> None:
@@ -25,10 +18,10 @@ def test_events_get_rising_ids_in_the_order_of_the_list_and_keep_their_payloads(
         event
         for number in range(200)
         for event in (
-            Event("flag-b", Author("Ada", None), feature=f"f{number}", data=payload | {"number": number}, tags=tags),
+            Event("flag-b", Actor("Ada", None), feature=f"f{number}", data=payload | {"number": number}, tags=tags),
             Event(
                 "flag-a",
-                Author("Bo", number),
+                Actor("Bo", number),
                 project="p",
                 environment="e",
                 pre_data={"number": number, "data": payload},

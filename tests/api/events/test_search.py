@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rules.access import Actor
 from sql.database import Connection
-from tests.support.event_search import NOON, PATH, Author, Log, found, page
+from tests.support.event_search import NOON, PATH, Log, found, page
 from tests.support.world import Caller, refused
 
 
@@ -125,7 +126,7 @@ def test_the_record_has_all_fields_of_an_event(alice: Caller, log: Log) -> None:
     tags = [{"type": "simple", "value": "größe"}, {"type": "team", "value": "b2"}]
     event = log.add(
         "feature-strategy-remove",
-        by=Author("ada@example.org", 7),
+        by=Actor("ada@example.org", 7),
         at=at,
         project="default",
         environment="production",
@@ -155,7 +156,7 @@ def test_the_record_has_all_fields_of_an_event(alice: Caller, log: Log) -> None:
 
 
 def test_missing_fields_of_an_event_are_null_and_missing_tags_an_empty_list(alice: Caller, log: Log) -> None:
-    event = log.add("tag-created", by=Author("a key"), at=NOON)
+    event = log.add("tag-created", by=Actor("a key"), at=NOON)
     assert alice.get(PATH).json["events"] == [
         {
             "id": event,

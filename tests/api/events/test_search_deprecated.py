@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from rules.access import Actor
 from sql.database import Connection
 from tests.support.deprecated_event_search import PATH, found, page
-from tests.support.event_search import NOON, Author, Log
+from tests.support.event_search import NOON, Log
 from tests.support.event_search import PATH as SUCCESSOR
 from tests.support.world import Caller, refused
 
@@ -202,7 +203,7 @@ def test_the_response_has_the_headers_of_a_deprecated_operation(alice: Caller) -
 def test_both_searches_return_the_same_fields_of_an_event(alice: Caller, log: Log) -> None:
     log.add("tag-created", at=NOON, tags=[{"type": "simple", "value": "xx"}])
     log.add(
-        by=Author("a", 7),
+        by=Actor("a", 7),
         project="p",
         environment="e",
         feature="f",

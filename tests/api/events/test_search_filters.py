@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+from rules.access import Actor
 from sql.database import Connection
-from tests.support.event_search import NOON, PATH, Author, Log, found
+from tests.support.event_search import NOON, PATH, Log, found
 from tests.support.world import Caller, refused
 
 # The query parameters that look at the field of an event of the same name.
 FIELDS = ["feature", "project", "type"]
-ADA = Author("ada@example.org", 7)
-BEN = Author("ben@example.org", 70)
+ADA = Actor("ada@example.org", 7)
+BEN = Actor("ben@example.org", 70)
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ def test_a_name_may_hold_any_character_but_a_comma(alice: Caller, log: Log, fiel
 def test_a_filter_looks_at_its_own_field_alone(alice: Caller, log: Log) -> None:
     of_project, of_feature = log.add(project="tag-created"), log.add(feature="tag-created")
     log.add(environment="tag-created", data={"tag-created": 5})
-    of_creator, of_type = log.add(by=Author("tag-created", 5)), log.add("tag-created")
+    of_creator, of_type = log.add(by=Actor("tag-created", 5)), log.add("tag-created")
     assert search(alice, project="IS:tag-created") == [of_project]
     assert search(alice, feature="IS:tag-created") == [of_feature]
     assert search(alice, type="IS:tag-created") == [of_type]
@@ -153,7 +154,7 @@ def test_a_filter_looks_at_its_own_field_alone(alice: Caller, log: Log) -> None:
 
 @pytest.mark.parametrize("parameter", [*FIELDS, "createdBy", "createdByToken"])
 def test_a_filter_that_does_not_fit_the_pattern_is_refused(alice: Caller, log: Log, parameter: str) -> None:
-    log.add(feature="1", project="1", by=Author("1", 1))
+    log.add(feature="1", project="1", by=Actor("1", 1))
     assert complaint(alice, **{parameter: "1"}).startswith(f"{parameter}: must ")
 
 
@@ -169,8 +170,8 @@ def test_nul_is_refused(alice: Caller, parameter: str) -> None:
 
 def test_created_by_takes_the_ids_of_users(alice: Caller, log: Log) -> None:
     ada, ben = log.add(by=ADA), log.add(by=BEN)
-    log.add(by=Author("7"))
-    log.add(by=Author("70", 77))
+    log.add(by=Actor("7"))
+    log.add(by=Actor("70", 77))
     assert search(alice, createdBy="IS:7") == [ada]
     assert search(alice, createdBy="IS_ANY_OF:70") == [ben]
     assert search(alice, createdBy="IS:7,70") == [ben, ada]

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from rules.access import Actor
 from sql.database import Connection
 from tests.support.deprecated_event_search import PATH as DEPRECATED
 from tests.support.deprecated_event_search import found as found_deprecated
-from tests.support.event_search import PATH, Author, Log, found
+from tests.support.event_search import PATH, Log, found
 from tests.support.world import Caller, refused
 
 Search = Callable[[str], list[int]]
@@ -47,15 +48,15 @@ def test_the_payload_is_searched_as_json_text(search: Search, log: Log) -> None:
 
 
 def test_only_the_payload_and_no_other_field_of_an_event_is_searched(search: Search, log: Log) -> None:
-    log.add(project="needle", feature="needle", environment="needle", by=Author("ada", 4711))
+    log.add(project="needle", feature="needle", environment="needle", by=Actor("ada", 4711))
     assert search("needle") == []
     assert search("4711") == []
     assert search("2026-") == search("default") == []
 
 
 def test_the_event_type_and_its_author_are_searched_by_post_alone(alice: Caller, log: Log) -> None:
-    by_ada = log.add("feature-archived", by=Author("Ada.Lovelace@example.org", 7))
-    by_key = log.add("tag-created", by=Author("the KEY of CI"))
+    by_ada = log.add("feature-archived", by=Actor("Ada.Lovelace@example.org", 7))
+    by_key = log.add("tag-created", by=Actor("the KEY of CI"))
     for text, expected in (
         ("archived", [by_ada]),
         ("FEATURE-arch", [by_ada]),

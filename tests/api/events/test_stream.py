@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rules.access import Actor
 from sql import event_stream
 from sql.database import Connection
 from tests.support.event_lines import LINES, ids, stream
-from tests.support.event_search import NOON, PATH, Author, Log
+from tests.support.event_search import NOON, PATH, Log
 from tests.support.world import Caller, World, refused
 
 
@@ -37,7 +38,7 @@ def test_a_line_is_the_record_of_the_other_form(alice: Caller, log: Log) -> None
     tags = [{"type": "simple", "value": "größe"}]
     log.add(
         "feature-updated",
-        by=Author("ada", 7),
+        by=Actor("ada", 7),
         at=NOON,
         project="default",
         feature="f",
@@ -103,7 +104,7 @@ def test_the_filters_are_those_of_the_other_form(alice: Caller, world: World, lo
     for number in range(36):
         log.add(
             ("feature-created", "feature-updated", "tag-created")[number % 3],
-            by=Author("ada", number % 4),
+            by=Actor("ada", number % 4),
             at=NOON + timedelta(days=number),
             project=("default", "hermes")[number % 2],
             feature=f"flag-{number % 5}",

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+from rules.access import Actor
 from sql.database import Connection
 from tests.support import fixtures
-from tests.support.event_search import NOON, Author, Log
+from tests.support.event_search import NOON, Log
 from tests.support.planner import plan_by_loops
 from tests.support.world import Caller, World
 
@@ -74,8 +75,8 @@ def test_creators_are_users_each_once_by_name(world: World, conn: Connection, al
     gone = world.user("Zoe")
     conn.execute("UPDATE users SET name = NULL WHERE username = 'bob' OR username IS NULL")
     for someone in (alice, alice, nameless, addressed, gone):
-        log.add(project="default", by=Author("whatever", someone.id))
-    log.add(project="default", by=Author("a key"))
+        log.add(project="default", by=Actor("whatever", someone.id))
+    log.add(project="default", by=Actor("a key"))
     fixtures.update(conn, "users", gone.id or 0, deleted_at="now")
     expected = [(alice.id, "Alice"), (nameless.id, "bob"), (addressed.id, "carl@example.org"), (gone.id, "Zoe")]
     for caller in (alice, victor):
@@ -89,8 +90,8 @@ def test_creators_of_hidden_events_only_are_not_listed(
     world: World, conn: Connection, alice: Caller, eve: Caller, victor: Caller, max: Caller, apollo: str
 ) -> None:
     log = Log(conn)
-    log.add(project=apollo, by=Author("alice", alice.id))
-    log.add(by=Author("eve", eve.id))
+    log.add(project=apollo, by=Actor("alice", alice.id))
+    log.add(by=Actor("eve", eve.id))
     assert [creator["id"] for creator in world.api_key().get(CREATORS).json] == [alice.id, eve.id]
     assert [creator["id"] for creator in eve.get(CREATORS).json] == [alice.id]
     assert [creator["id"] for creator in max.get(CREATORS).json] == [alice.id]
@@ -102,11 +103,11 @@ def test_creators_of_all_visible_projects_are_listed(
 ) -> None:
     world.project("apollo", mode="private")
     log = Log(conn)
-    log.add(project="default", by=Author("Eve", eve.id))
-    log.add(project="apollo", by=Author("Alice", alice.id))
-    log.add(by=Author("Alice", alice.id))
+    log.add(project="default", by=Actor("Eve", eve.id))
+    log.add(project="apollo", by=Actor("Alice", alice.id))
+    log.add(by=Actor("Alice", alice.id))
     assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve"]
-    log.add(project="default", by=Author("Victor", victor.id))
+    log.add(project="default", by=Actor("Victor", victor.id))
     assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve", "Victor"]
     assert [entry["name"] for entry in alice.get(CREATORS).json] == ["Alice", "Eve", "Victor"]
 
@@ -115,15 +116,15 @@ def test_creators_in_a_project_of_a_similar_name_are_not_listed(
     alice: Caller, eve: Caller, victor: Caller, conn: Connection
 ) -> None:
     log = Log(conn)
-    log.add(project="default", by=Author("Eve", eve.id))
-    log.add(project="default", by=Author("a key"))
+    log.add(project="default", by=Actor("Eve", eve.id))
+    log.add(project="default", by=Actor("a key"))
     for name in ("defaul", "default2", "Default", 'default"', 'default", null', "default\\"):
-        log.add(project=name, by=Author("Alice", alice.id))
+        log.add(project=name, by=Actor("Alice", alice.id))
     assert [entry["name"] for entry in victor.get(CREATORS).json] == ["Eve"]
 
 
 def test_creators_among_many_users_and_projects_are_found_fast(eve: Caller, victor: Caller, conn: Connection) -> None:
-    Log(conn).add(project="default", by=Author("Eve", eve.id))
+    Log(conn).add(project="default", by=Actor("Eve", eve.id))
     conn.execute("INSERT INTO projects (id, name) SELECT 'p' || number, 'P' FROM generate_series(1, 1000) AS number")
     conn.execute(
         "INSERT INTO users (username, root_role_id) SELECT 'user' || number, 3 FROM generate_series(1, 10000) AS number"

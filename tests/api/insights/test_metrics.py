@@ -1,9 +1,8 @@
 """Instance insights (api.md 2): metricsSummaryTrends and environmentTypeTrends."""
 
-from dataclasses import dataclass
-
 import pytest
 
+from rules.access import SYSTEM
 from sql.database import value
 from sql.vocabulary import environments
 from tests.support import fixtures
@@ -12,14 +11,6 @@ from tests.support.world import World
 # Three weeks: 2024-02-26 to 2024-03-03, to 2024-03-10, to 2024-03-17.
 MARCH = "/api/admin/insights?from=2024-02-26&to=2024-03-17"
 JANUARY_1 = "2024-01-01T00:00:00Z"
-
-
-@dataclass
-class Author:
-    """Whom the events name."""
-
-    name: str = "system"
-    user_id: int | None = None
 
 
 def trend(caller, name, path=MARCH):
@@ -53,7 +44,7 @@ def happen(world: World):
 
     def record(at, environment, project=None):
         kind = "feature-environment-enabled"
-        fixtures.record(world.conn, kind, Author(), environment=environment, project=project, created_at=at)
+        fixtures.record(world.conn, kind, SYSTEM, environment=environment, project=project, created_at=at)
 
     return record
 
@@ -199,7 +190,7 @@ def test_events_of_every_kind_count(world, alice):
         "feature-strategy-update",
         "environment-created",
     ):
-        fixtures.record(world.conn, kind, Author(), environment="production", created_at="2024-02-27T10:00:00Z")
+        fixtures.record(world.conn, kind, SYSTEM, environment="production", created_at="2024-02-27T10:00:00Z")
     assert [entry["totalUpdates"] for entry in trend(alice, "environmentTypeTrends")] == [4]
 
 

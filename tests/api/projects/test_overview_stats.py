@@ -1,10 +1,10 @@
 """Project overview (api.md 5): stats. The current window is the last 30 days, the past one the 30 days before."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
 
+from rules.access import SYSTEM
 from sql.database import value
 from sql.people import groups
 from tests.support import fixtures
@@ -31,14 +31,6 @@ WINDOWS = [
     (timedelta(days=60) + SECOND, (0, 0)),
     (timedelta(days=400), (0, 0)),
 ]
-
-
-@dataclass
-class Author:
-    """Whom the events name."""
-
-    name: str = "system"
-    user_id: int | None = None
 
 
 @pytest.fixture
@@ -148,7 +140,7 @@ def test_a_flag_counts_in_the_window_of_its_archiving(world, gemini, stats, ago,
 
 @pytest.mark.parametrize(("length", "expected"), WINDOWS)
 def test_an_event_counts_in_the_window_of_its_instant(world, gemini, stats, ago, length, expected):
-    fixtures.record(world.conn, "feature-created", Author(), project=gemini, created_at=ago(length))
+    fixtures.record(world.conn, "feature-created", SYSTEM, project=gemini, created_at=ago(length))
     assert stats() == NOTHING | dict(
         zip(("projectActivityCurrentWindow", "projectActivityPastWindow"), expected, strict=True)
     )
@@ -168,7 +160,7 @@ def test_activity_is_all_events_of_the_project_and_no_others(world, gemini, stat
         (45, None, None),
     ):
         fixtures.record(
-            world.conn, "project-updated", Author(), project=project, environment=environment, created_at=ago(days)
+            world.conn, "project-updated", SYSTEM, project=project, environment=environment, created_at=ago(days)
         )
     assert stats() == NOTHING | {"projectActivityCurrentWindow": 3, "projectActivityPastWindow": 1}
 
