@@ -26,18 +26,13 @@ from sql.database import embedded
 KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54
 # Seconds after which an idle connection is opened anew. The server closes it after 5 s.
 REOPEN_AFTER = 3
-SET_AUTOVACUUM = """
-    DO $$
-    DECLARE name text;
-    BEGIN
-        FOR name IN SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public' LOOP
-            EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = {})', name);
-        END LOOP;
-    END $$
-"""
-UNANALYZED = (
-    "SELECT FROM pg_stat_user_tables WHERE schemaname = 'public' AND n_mod_since_analyze > 50 + 0.1 * n_live_tup"
-)
+UNANALYZED = "SELECT FROM pg_stat_user_tables WHERE n_mod_since_analyze > 50 + 0.1 * n_live_tup"
+
+
+def set_autovacuum(conn: psycopg.Connection, state: str) -> None:
+    """Turn autovacuum of all tables on or off."""
+    for (table,) in conn.execute("SELECT relname FROM pg_stat_user_tables").fetchall():
+        conn.execute(SQL("ALTER TABLE {} SET (autovacuum_enabled = {})").format(Identifier(table), state))
 
 
 @dataclass
@@ -70,7 +65,7 @@ class Checkout:
         command = [self.python, "-c", "import wsgi"]
         subprocess.run(command, cwd=self.folder, env=self.environ, check=True, capture_output=True)
         with psycopg.connect(self.url, autocommit=True) as conn:
-            conn.execute(SET_AUTOVACUUM.format("off").encode())
+            set_autovacuum(conn, "off")
             with conn.transaction():
                 settings = "SELECT set_config('bench.size', %s, true), set_config('bench.token', %s, true)"
                 conn.execute(settings, [str(size), TOKEN])
@@ -80,7 +75,7 @@ class Checkout:
     def settle(self) -> None:
         """Wait until autovacuum has analyzed the tables that have changed enough. It looks once a minute."""
         with psycopg.connect(self.url, autocommit=True) as conn:
-            conn.execute(SET_AUTOVACUUM.format("on").encode())
+            set_autovacuum(conn, "on")
             while conn.execute(UNANALYZED).fetchone() is not None:
                 time.sleep(1)
 
