@@ -63,7 +63,9 @@ VARIANT: LiteralString = """'{"name":' || to_json(variants.name) || ',"weight":'
                       END"""
 
 # All lists start from the chosen flags, so that the document of a small project costs little in a large instance. Text
-# operators instead of json_build_object() save a quarter of the time.
+# operators instead of json_build_object() save a quarter of the time. FULL JOIN returns the same rows as LEFT JOIN,
+# because each list belongs to a chosen row. PostgreSQL never runs it as a nested loop. It prefers one without
+# statistics, and then reads all lists for each row.
 DOCUMENT: LiteralString = f"""
     WITH chosen AS MATERIALIZED (
         SELECT flags.id, flags.name, flags.type, flags.description, flags.project_id, flags.impression_data,
