@@ -69,7 +69,7 @@ def demo(data_dir: Path, host: str, port: int, use_database_url: bool) -> None:
             socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
         except OSError as error:
             # error.strerror of create_server() repeats the address.
-            known = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            known = os.strerror(error.errno) if error.errno and error.errno > 0 else "Unknown host name"
             reason = f"Cannot listen on {host}:{port}: {known}."
             advice = "If the demo is already running, use it. If not, choose another port: ./flags demo --port NUMBER"
             raise click.ClickException(f"{reason} {advice}") from None

@@ -100,7 +100,7 @@ def test_the_settings_host_and_port_count_and_others_are_named(own_instance):
     [
         ({"PORT": "x"}, "Invalid value for '--port' (env var: 'PORT'): 'x' is not a valid integer range."),
         ({"HOST": "a b"}, "The setting HOST must be a host name or an address without a port"),
-        ({"HOST": "nowhere.invalid"}, "Cannot listen on nowhere.invalid:"),
+        ({"HOST": "nowhere.invalid"}, "Cannot listen on nowhere.invalid:4243: Unknown host name."),
     ],
 )
 def test_an_invalid_host_or_port_is_refused(tmp_path, setting, message):
