@@ -86,11 +86,11 @@ def revoke(token_id: int, *, yes: bool) -> None:
     admin token is deleted, the command asks.
     """
     with connection() as conn:
-        is_last = api_tokens.is_last_admin(conn, token_id)
-    if is_last and not yes:
-        if not sys.stdin.isatty():
-            raise click.ClickException(f"Token {token_id} is the last valid admin token. To delete it, use --yes.")
-        click.confirm(f"Token {token_id} is the last valid admin token. Delete it?", abort=True, err=True)
+        problem = f"Token {token_id} is the last valid admin token."
+        if api_tokens.is_last_admin(conn, token_id) and not yes:
+            if not sys.stdin.isatty():
+                raise click.ClickException(f"{problem} To delete it, use --yes.")
+            click.confirm(f"{problem} Delete it?", abort=True, err=True)
     with transaction() as conn:
         token = api_tokens.lock(conn, token_id)
         if token is None:

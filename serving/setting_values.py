@@ -95,9 +95,7 @@ def is_port(parts: SplitResult) -> bool:
 
 
 # A name or an IPv4 address, or an IPv6 address, which has at least two colons.
-HOST = re.compile(
-    r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*", re.ASCII
-)
+HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?|[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,}")
 
 
 def host(text: str) -> str:

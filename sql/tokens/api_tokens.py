@@ -218,18 +218,15 @@ def update(conn: Connection, key_id: int, token: Mapping[str, Any]) -> dict[str,
 
 
 IS_LAST_ADMIN = """
-    SELECT kind = 'admin' AND NOT EXISTS (
-               SELECT FROM api_keys AS other
-                WHERE other.kind = 'admin'
-                  AND other.id <> %(id)s
-                  AND (other.expires_at IS NULL OR other.expires_at > now()))
+    SELECT array_agg(id) = ARRAY[%(id)s::integer]
       FROM api_keys
-     WHERE id = %(id)s
+     WHERE kind = 'admin'
+       AND (expires_at IS NULL OR expires_at > now())
 """
 
 
 def is_last_admin(conn: Connection, key_id: int) -> bool:
-    """Return whether this is an admin token, and no other admin token is valid."""
+    """Return whether this is the only valid admin token."""
     return value(conn, IS_LAST_ADMIN, {"id": key_id}) or False
 
 
