@@ -161,9 +161,6 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     """Yield the findings about the schema: privileges, version, search, event log, administrators."""
     privileges = server.privileges(conn)
     role, unreadable, unwritable = privileges["role"], privileges["unreadable"], privileges["unwritable"]
-    if not privileges["has_schema"]:
-        yield FAIL, "privileges", f"The role {role} cannot use the schema. {GRANT}"
-        return
     for verb, tables in (("read", unreadable), ("insert into", unwritable)):
         if tables:
             yield FAIL, "privileges", f"The role {role} cannot {verb} {tables}. {GRANT}"

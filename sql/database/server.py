@@ -72,7 +72,6 @@ PRIVILEGES = """
            AND relkind IN ('r', 'v')
     )
     SELECT current_user AS role,
-           current_schema() IS NOT NULL AS has_schema,
            string_agg(name, ', ' ORDER BY name) FILTER (WHERE NOT has_table_privilege(oid, 'SELECT')) AS unreadable,
            string_agg(name, ', ' ORDER BY name) FILTER (
                WHERE relkind = 'r'
@@ -86,7 +85,7 @@ PRIVILEGES = """
 
 
 def privileges(conn: Connection) -> DictRow:
-    """Return the role, has_schema, the tables that are unreadable or unwritable, and changes_events.
+    """Return the role, the tables that are unreadable or unwritable, and changes_events.
 
     changes_events: the role is not the owner, but can change or delete events.
     """

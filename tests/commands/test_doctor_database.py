@@ -105,7 +105,7 @@ def test_a_missing_right_is_named(clerk: CommandLine, right: str, message: str) 
 def test_a_schema_that_the_role_cannot_use_is_a_failure(clerk: CommandLine) -> None:
     clerk.conn.execute("REVOKE USAGE ON SCHEMA public FROM public")
     try:
-        status, grade, sentence = about(clerk, "privileges")
+        status, grade, sentence = about(clerk, "schema")
     finally:
         clerk.conn.execute("GRANT USAGE ON SCHEMA public TO public")
     assert (status, grade) == (1, "FAIL")
