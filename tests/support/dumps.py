@@ -41,7 +41,6 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         VALUES (1, 'a token', 'a digest', now() + interval '1 day');
         INSERT INTO reset_tokens VALUES (1, 'a digest', 'admin', now() + interval '1 day');
         INSERT INTO past_passwords (user_id, password_hash) VALUES (1, 'a hash');
-        INSERT INTO frontend_additions VALUES (1, now(), 1, 1);
         INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());
         INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days');
         INSERT INTO known_logins VALUES ('a digest', now());
