@@ -9,7 +9,7 @@ from werkzeug.exceptions import BadRequest
 
 import blueprints
 from blueprints import pages
-from rules import client_access, client_documents, passwords, reports
+from rules import client_access, client_documents, passwords, report_writer
 from serving import (
     body_limits,
     browser_headers,
@@ -59,7 +59,7 @@ def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str,
     passwords.init_app(app)
     client_access.init_app(app)
     client_documents.init_app(app)
-    reports.init_app(app)
+    report_writer.init_app(app)
     # Register these hooks first, so that the measured time includes the other hooks.
     metrics_endpoint.init_app(app)
     request_log.init_app(app)

@@ -1,38 +1,21 @@
-"""Write what applications report. Reports that arrive while others are written go together in one transaction."""
+"""Write what applications report."""
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from threading import Condition, Lock
 from typing import Any
-
-from flask import Flask, current_app
 
 from rules import report_log
 from rules.access import SYSTEM
 from rules.client_access import ClientToken, environment_of
-from rules.report_log import ReportLog
 from sql import events
 from sql.client import applications, quotas, reports
 from sql.client.applications import Instance, InstanceKey
 from sql.client.reports import Counts, UsageKey
-from sql.database import Connection, array_text, transaction
+from sql.database import Connection, array_text
 from sql.events import Event
 from validators.client.reports import Registration, Usage
-from validators.errors import RateLimited, Unavailable
-
-# Our choice: the same number as Unleash. Each worker counts for itself.
-REPORTS_PER_MINUTE = 6_000
-# Reports are written together up to this many rows, so that small ones do not wait for large ones. One report can have
-# more, up to MAX_ENTRIES. It is still written in one transaction, because after a failure SDKs send all of it again.
-# With 20,000 rows, other reports waited for at most 2.2 seconds.
-GROUP_ROWS = 2_000
-# What does not fit waits in one group for each token, so that no token has two groups in front of other reports. A
-# report joins if it adds few rows. So instances of an application with 5,000 flags are written together.
-FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -54,134 +37,6 @@ class Report:
             for variant in (None, *entry.variants):
                 rows.add((scope, environment, entry.app_name, entry.flag_name, entry.hour, variant))
         return rows
-
-
-@dataclass
-class Group:
-    """Reports that are written in one transaction. error: why they are not committed, or None."""
-
-    reports: list[Report] = field(default_factory=list)
-    rows: set[tuple[Any, ...]] = field(default_factory=set)
-    is_closed: bool = False
-    error: Exception | None = field(default_factory=Unavailable)
-
-
-def init_app(app: Flask) -> None:
-    """Create the writer of the app."""
-    threads, size = app.config["THREADS"], app.config["DATABASE_POOL_SIZE"]
-    # Waiting reports occupy threads. The others are for other requests.
-    app.extensions["reports"] = ReportWriter(app.config["WAIT_SECONDS"], max(1, threads // 2, threads - size))
-
-
-def writer() -> "ReportWriter":
-    """Return the writer of the current app."""
-    return current_app.extensions["reports"]
-
-
-class ReportWriter:
-    """Writes the reports of one worker, one group at a time. So they use one connection.
-
-    wait: seconds that a report waits for its turn. places: the maximum number of reports that are read or wait.
-    """
-
-    def __init__(self, wait: float, places: int) -> None:
-        self.log = ReportLog()
-        # How many places the tokens hold, by id.
-        self._held: Counter[int] = Counter()
-        self._places = places
-        self._wait = wait
-        self._lock = Condition(Lock())
-        self._writing = Lock()
-        self._open = Group()
-        # The group of each token that waits behind the open one, by the id of the token.
-        self._own: dict[int, Group] = {}
-        self._minute = 0
-        self._counts: Counter[int] = Counter()
-
-    @contextmanager
-    def place(self, token: ClientToken) -> Iterator[None]:
-        """Count a report that is not yet read, and hold a place for it.
-
-        Raise 429 if the token has more than REPORTS_PER_MINUTE in this minute, or 503 without a place. Frontend tokens
-        are public. Without this limit, large reports could occupy all threads of the worker.
-        """
-        now = int(time.monotonic())
-        # Our choice: a frontend token gets at most half of the places.
-        most = max(1, self._places // 2) if token.kind == "frontend" else self._places
-        with self._lock:
-            if now // 60 != self._minute:
-                self._minute, self._counts = now // 60, Counter()
-            self._counts[token.id] += 1
-            if self._counts[token.id] > REPORTS_PER_MINUTE:
-                message = f"This token has sent more than {REPORTS_PER_MINUTE} reports in this minute. Try again later."
-                raise RateLimited(message, 60 - now % 60)
-            if self._held[token.id] >= most or self._held.total() >= self._places:
-                raise Unavailable("Too many reports are waiting. Try again later.")
-            self._held[token.id] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._held[token.id] -= 1
-
-    def write(self, report: Report) -> None:
-        """Return when the report is committed. Raise if it is not, such as 503 if its turn does not come in time."""
-        group = self._join(report)
-        if not self._writing.acquire(timeout=self._wait):
-            with self._lock:
-                if not group.is_closed:
-                    group.reports.remove(report)
-                    self._lock.notify_all()
-                elif group.error is None:
-                    # Another request has committed the group, and later groups had their turn before this request.
-                    return
-            raise Unavailable("Too many reports are being written. Try again later.")
-        try:
-            # The first request of a group writes all of it, after the open group, in which many small reports wait.
-            for waiting in (self._open, group):
-                if waiting.reports and not waiting.is_closed and not group.is_closed:
-                    self._write(waiting)
-        finally:
-            self._writing.release()
-        if group.error is not None:
-            raise group.error
-
-    def _write(self, group: Group) -> None:
-        self._close(group)
-        try:
-            with transaction() as conn:
-                dropped = record(conn, group.reports)
-            group.error = None
-            for app_name, reasons in dropped.items():
-                self.log.warn(app_name, reasons)
-        except Exception as error:
-            group.error = error
-
-    def _join(self, report: Report) -> Group:
-        """Add a report to the open group, or to that of its token. Wait if both are full, then raise 503."""
-        added = report.rows
-
-        def find() -> Group | None:
-            if len(self._open.rows | added) <= GROUP_ROWS:
-                return self._open
-            own = self._own.setdefault(report.token.id, Group())
-            return own if not own.reports or len(added - own.rows) <= FEW_ROWS else None
-
-        with self._lock:
-            group = self._lock.wait_for(find, self._wait)
-            if group is None:
-                raise Unavailable("Too many reports of this token are waiting. Try again later.")
-            group.reports.append(report)
-            group.rows |= added
-            return group
-
-    def _close(self, group: Group) -> None:
-        with self._lock:
-            group.is_closed = True
-            if self._open is group:
-                self._open = Group()
-            self._own = {token_id: own for token_id, own in self._own.items() if own is not group}
-            self._lock.notify_all()
 
 
 DroppedReasons = defaultdict[str, Counter[str]]

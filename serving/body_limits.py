@@ -133,7 +133,7 @@ def drop_rest() -> None:
 
 def read_up_to(size: int) -> bytes:
     """Return the next bytes of the body. Raise 400 if they cannot be read."""
-    return read_or_400(lambda: request.stream.read(size))
+    return read_or_400(lambda: request.stream.read(size)) if size else b""
 
 
 def read_or_400(read: Callable[[], bytes]) -> bytes:

@@ -8,7 +8,8 @@ from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest
 
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS, ClientToken, require_client
-from rules.reports import Report, writer
+from rules.report_writer import writer
+from rules.reports import Report
 from serving.body_limits import maximum, report_body
 from serving.client_address import client_address
 from serving.contract import operation

@@ -131,7 +131,7 @@ def version(conn: Connection) -> int:
 
 def require_schema(conn: Connection) -> None:
     """Raise DatabaseProblem if the role cannot use the schema, which then seems to be empty."""
-    if not value(conn, "SELECT current_schema()"):
+    if value(conn, "SELECT current_schema() IS NULL AND to_regnamespace('public') IS NOT NULL"):
         advice = "Run deploy/grants.sql (docs/how-to/deploy.md)."
         raise DatabaseProblem(f"The role {conn.info.user} cannot use the schema. {advice}")
 

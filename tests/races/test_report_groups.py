@@ -1,12 +1,13 @@
 """How reports wait for each other: those of one token do not hold up the reports of others."""
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask import Flask
 
-from rules.reports import GROUP_ROWS, ReportWriter
+from rules.report_writer import FEW_ROWS, GROUP_ROWS, ReportWriter
 from sql.database import Connection, rows, value
 from tests.support.races import statuses, wait_for
 from tests.support.reports import METRICS, metrics
@@ -137,3 +138,25 @@ def test_a_frontend_token_gets_half_of_the_places(
             wait_until(lambda: waiting(app.extensions["reports"]) == 2, "the others waited")
         assert statuses([future.result() for future in reports]) == {200: 2, 202: 1}
     assert yes(conn, flag) == 3
+
+
+def test_large_reports_of_a_frontend_token_rest(
+    make_app: Callable[..., Flask], url: str, world: World, conn: Connection, flag: str
+) -> None:
+    app = make_app(url, WAIT_SECONDS=1)
+    writer, token = app.extensions["reports"], world.api_key("frontend")
+    page, other = Caller(app, token.key), Caller(app, world.api_key("frontend").key)
+    path = "/api/frontend/client/metrics"
+    large = metrics({f"unknown-{number}": YES for number in range(FEW_ROWS)} | {flag: YES})
+    assert page.post(path, json=large).status_code == 200
+    assert len(writer._rests) == 1
+    writer._rests = dict.fromkeys(writer._rests, math.inf)
+    assert refused(page.post(path, json=large), 503, "UnavailableError").startswith("Too many reports of this token")
+    # Small reports of the token, and those of others, do not rest.
+    assert [page.post(path, json=metrics({flag: YES})).status_code, other.post(path, json=large).status_code] == [
+        200,
+        200,
+    ]
+    writer._rests = {}
+    assert page.post(path, json=large).status_code == 200
+    assert yes(conn, flag) == 4

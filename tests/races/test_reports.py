@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from rules.reports import GROUP_ROWS, ReportWriter
+from rules.report_writer import GROUP_ROWS, ReportWriter
 from sql.database import Connection, value
 from tests.support.lock_waiters import lock_waiters
 from tests.support.races import at_once, statuses, wait_for

@@ -44,7 +44,7 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());
         INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days');
         INSERT INTO known_logins VALUES ('a digest', now());
-        INSERT INTO frontend_additions VALUES (1, date_trunc('hour', now()), 1, 1)
+        INSERT INTO frontend_additions VALUES (1, date_trunc('hour', now()), 1)
     """)
     fill_weeks(conn)
 

@@ -117,7 +117,7 @@ class Comparison:
             loaded = read(self.schema, asked)
             if isinstance(self.schema, FlagDocument):
                 # Its entries are read one by one, so that errors name their flags.
-                read_entries(loaded, findings := Findings(), dict)
+                read_entries(loaded, findings := Findings())
                 reasons = "; ".join(findings.errors)
         except ValidationError as refusal:
             reasons = str(refusal.messages)

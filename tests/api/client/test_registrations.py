@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from rules import report_log
-from rules import reports as rules
+from rules import report_writer as rules
 from rules.report_log import ReportLog
 from sql.database import Connection, rows, value
 from tests.support.reports import METRICS, REGISTER, instances, metrics, names, register, report
@@ -193,9 +193,10 @@ def test_what_is_dropped_is_logged_once_for_each_application(client: Caller, cap
 
 def test_the_next_minute_counts_anew(client: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "REPORTS_PER_MINUTE", 1)
-    now = [600.0, 645.0, 660.0]
-    monkeypatch.setattr(rules, "time", SimpleNamespace(monotonic=lambda: now.pop(0)))
-    responses = [client.post(METRICS, json=metrics({})) for _ in range(3)]
+    responses = []
+    for now in (600.0, 645.0, 660.0):
+        monkeypatch.setattr(rules, "time", SimpleNamespace(monotonic=lambda now=now: now))
+        responses.append(client.post(METRICS, json=metrics({})))
     assert [response.status_code for response in responses] == [202, 429, 202]
     assert responses[1].headers["Retry-After"] == "15"
 

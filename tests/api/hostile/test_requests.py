@@ -8,6 +8,7 @@ import pytest
 from psycopg import Rollback
 from werkzeug.test import TestResponse
 
+from serving.body_limits import PUBLIC_BYTES
 from serving.cross_origin import PATHS
 from tests.access import FAMILIES, PARAMETER, ROUTES, ROWS, Family, Stage, parameters
 from tests.support.fingerprint import fingerprint
@@ -99,6 +100,9 @@ def complaint(stage: Stage, route: str, expected: set[int], **kwargs: Any) -> li
         response = sent(stage, route, **kwargs)
     except AssertionError as error:
         return [f"{request}: {error!s:.200}"]
+    # This is the lowest maximum of all operations. tests/serving/test_body_limits.py tests each.
+    if response.status_code == 413 and len(kwargs.get("data", "")) > PUBLIC_BYTES:
+        return []
     return [] if response.status_code in expected else [f"{request}: {response.status_code} {response.text:.200}"]
 
 
