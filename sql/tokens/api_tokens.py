@@ -218,7 +218,7 @@ def update(conn: Connection, key_id: int, token: Mapping[str, Any]) -> dict[str,
 
 
 IS_LAST_ADMIN = """
-    SELECT array_agg(id) = ARRAY[%(id)s::integer]
+    SELECT count(*) = 1 AND bool_and(id = %(id)s)
       FROM api_keys
      WHERE kind = 'admin'
        AND (expires_at IS NULL OR expires_at > now())

@@ -225,6 +225,7 @@ class Somebody:
 
     name = "somebody"
     user_id = None
+    token_id = None
 
 
 def test_events_are_counted_by_type_when_they_are_in_the_log(scraped):

@@ -217,7 +217,7 @@ def test_all_entries_of_a_week_share_one_date_and_dates_ascend(world, alice, gem
         fixtures.report_usage(
             world.conn, [dict(project=gemini, flag="a", environment="production", app="web", at=instant, yes=1, no=0)]
         )
-        author = type("Author", (), {"name": "system", "user_id": None})
+        author = type("Author", (), {"name": "system", "user_id": None, "token_id": None})
         fixtures.record(world.conn, "feature-environment-enabled", author, environment="production", created_at=instant)
     body = ask(alice, from_=str(a_week_ago.date()), to=str(now.date())).json
     expected = [end_of(a_week_ago.date() + timedelta(days=6)), milliseconds(now)]
