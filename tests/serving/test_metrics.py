@@ -224,8 +224,7 @@ class Somebody:
     """An author of events."""
 
     name = "somebody"
-    user_id = None
-    token_id = None
+    user_id = token_id = None
 
 
 def test_events_are_counted_by_type_when_they_are_in_the_log(scraped):
