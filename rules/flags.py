@@ -6,7 +6,7 @@ from typing import Any
 from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, NotFound
 
-from rules.access import SYSTEM, Actor, require
+from rules.access import Actor, require
 from rules.instance_limits import refuse_excess
 from rules.projects import refuse_full_project
 from rules.refusals import Refuse, raise_error
@@ -106,7 +106,7 @@ def insert_flags(
     """Create flags as add_flags() does after its checks. Refuse names that are taken, and return the other flags."""
     if not new:
         return []
-    token = actor.name if actor.user_id is None and actor is not SYSTEM else None
+    token = None if actor.token_id is None else actor.name
     added = flags.insert(conn, project["id"], new, actor.user_id, token)
     refuse(NameExists(NAME_TAKEN), {flag["name"] for flag in new} - {flag["name"] for flag in added})
     events.record(conn, *[flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added])

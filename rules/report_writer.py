@@ -65,8 +65,9 @@ class ReportWriter:
 
     def __init__(self, wait: float, places: int) -> None:
         self.log = ReportLog()
-        # How many places the tokens hold, by id.
+        # How many places the tokens hold, by id, and how many all frontend tokens hold together.
         self._held: Counter[int] = Counter()
+        self._public = 0
         self._places = places
         self._wait = wait
         self._lock = Condition(Lock())
@@ -87,8 +88,9 @@ class ReportWriter:
         are public. Without this limit, large reports could occupy all threads of the worker.
         """
         now = int(time.monotonic())
-        # Our choice: a frontend token gets at most half of the places.
-        most = max(1, self._places // 2) if token.kind == "frontend" else self._places
+        # Our choice: a frontend token gets at most a quarter of the places, and all together get half.
+        is_public = token.kind == "frontend"
+        most = max(1, self._places // 4) if is_public else self._places
         with self._lock:
             if now // 60 != self._minute:
                 self._minute, self._counts = now // 60, Counter()
@@ -96,14 +98,17 @@ class ReportWriter:
             if self._counts[token.id] > REPORTS_PER_MINUTE:
                 message = f"This token has sent more than {REPORTS_PER_MINUTE} reports in this minute. Try again later."
                 raise RateLimited(message, 60 - now % 60)
-            if self._held[token.id] >= most or self._held.total() >= self._places:
+            is_full = self._held.total() >= self._places or (is_public and self._public >= max(1, self._places // 2))
+            if is_full or self._held[token.id] >= most:
                 raise Unavailable("Too many reports are waiting. Try again later.")
             self._held[token.id] += 1
+            self._public += is_public
         try:
             yield
         finally:
             with self._lock:
                 self._held[token.id] -= 1
+                self._public -= is_public
 
     def write(self, report: Report) -> None:
         """Return when the report is committed. Raise if it is not, such as 503 if its turn does not come in time."""
@@ -112,6 +117,7 @@ class ReportWriter:
             with self._lock:
                 if not group.is_closed:
                     group.reports.remove(report)
+                    group.rows = set().union(*(other.rows for other in group.reports))
                     self._lock.notify_all()
                 elif group.error is None:
                     # Another request has committed the group, and later groups had their turn before this request.

@@ -49,7 +49,10 @@ def maximum() -> int:
     contract = CONTRACTS.get(current_app.view_functions[rule.endpoint])
     if contract is None or contract.public:
         return min(PUBLIC_BYTES, usual)
-    return LATE_LIMITS.get(rule.rule) or min(LIMITS.get(rule.rule, usual), usual)
+    late = LATE_LIMITS.get(rule.rule)
+    if late == IMPORT_BYTES:
+        return max(late, usual)
+    return late or min(LIMITS.get(rule.rule, usual), usual)
 
 
 def read_body() -> None:
@@ -88,8 +91,8 @@ def late_body(limit: int, turn: Semaphore) -> Iterator[bytes | None]:
 
 @contextmanager
 def report_body() -> Iterator[bytes | None]:
-    """Lend the body of a report for parsing, or None if it is too large. Raise 503 as late_body() and parsing() do."""
-    with late_body(maximum(), LARGE_REPORTS) as body, parsing(body or b""):
+    """Lend the body of a report, or None if it is too large. Raise 503 as late_body() does."""
+    with late_body(maximum(), LARGE_REPORTS) as body:
         yield body
     if body is None:
         drop_rest()

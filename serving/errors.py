@@ -11,6 +11,7 @@ from werkzeug.exceptions import BadRequest, Conflict, HTTPException
 
 from rules import passwords
 from serving import request_log
+from serving.body_limits import OFREP
 from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable
 
@@ -106,16 +107,13 @@ def login_form(status: int) -> dict[str, Any]:
     return {"type": "password", "path": path, "defaultHidden": False, "options": []}
 
 
-OFREP_PATH = "/ofrep/v1/evaluate/flags"
-
-
 # Our choice: the error body of OFREP beside our three keys. OFREP has no code for the status 401 and others.
 def ofrep_members(message: str, error: HTTPException | None = None) -> dict[str, str]:
     """Return what an error of OFREP has beside the three keys. Other errors have nothing more."""
     # By path, because a request with a wrong method has no view.
-    if not request.path.startswith(OFREP_PATH):
+    if not request.path.startswith(OFREP):
         return {}
-    key = (request.view_args or {}).get("feature_name", request.path.removeprefix(OFREP_PATH).removeprefix("/"))
+    key = (request.view_args or {}).get("feature_name", request.path.removeprefix(OFREP).removeprefix("/"))
     code = getattr(error, "ofrep_code", "INVALID_CONTEXT" if isinstance(error, BadRequest) else "GENERAL")
     return ({"key": key} if key else {}) | {"errorCode": code, "errorDetails": message}
 

@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS, ClientToken, require_client
 from rules.report_writer import writer
 from rules.reports import Report
-from serving.body_limits import maximum, report_body
+from serving.body_limits import maximum, parsing, report_body
 from serving.client_address import client_address
 from serving.contract import operation
 from serving.cross_origin import require_page
@@ -95,11 +95,13 @@ def register(token: ClientToken, address: str | None) -> None:
     """Write the registration in the body. Raise 400 without a valid appName."""
     with writer().place(token):
         with report_body() as body:
-            document = None if body is None else parse(body)
+            with parsing(body or b""):
+                document = None if body is None else parse(body)
             if document is None:
                 raise BadRequest(f"The body must be a JSON object of at most {maximum()} bytes.")
             load_or_400(ApplicationRegistration(), document)
             registration = read_registration(named_in_headers() | document)
+            del body, document
         writer().write(Report(token, address, [registration] if registration else []))
 
 
@@ -108,12 +110,13 @@ def report(token: ClientToken, address: str | None) -> None:
     reasons: Reasons = Counter()
     with writer().place(token):
         with report_body() as body:
-            document = read_object(body, reasons)
+            with parsing(body or b""):
+                document = read_object(body, reasons)
             registration = read_registration(named_in_headers() | document, with_strategies=False)
             usage = read_metrics(document, datetime.now(UTC), reasons, of_browser=token.kind == "frontend")
             name = app_name(document)
             # Large reports take memory. The next one is read while this one waits to be written.
-            del document
+            del body, document
         if registration:
             writer().write(Report(token, address, [registration], usage))
     writer().log.warn(name, +reasons)
@@ -124,7 +127,10 @@ def report_in_bulk(token: ClientToken) -> None:
     reasons: Reasons = Counter()
     with writer().place(token):
         with report_body() as body:
-            registrations, usage = read_bulk(read_object(body, reasons), token.environment, datetime.now(UTC), reasons)
+            with parsing(body or b""):
+                document = read_object(body, reasons)
+            registrations, usage = read_bulk(document, token.environment, datetime.now(UTC), reasons)
+            del body, document
         writer().write(Report(token, client_address(), registrations, usage))
     writer().log.warn(None, +reasons)
 

@@ -83,7 +83,8 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
     parents = flag_lifecycle.needed_by_others(conn, ids)
     if parents:
         pairs = dependencies.pairs(conn, ids)
-        children = first_five(sorted({child for child, parent in pairs if parent in parents}))
+        archived = {flag["name"] for flag in live}
+        children = first_five(sorted({child for child, parent in pairs if parent in parents and child not in archived}))
         raise Conflict(f"Live flags depend on {first_five(parents)}: {children}. Remove their dependencies first.")
     former_children = flag_lifecycle.archive(conn, ids)
     log = [

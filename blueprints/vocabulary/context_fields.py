@@ -25,8 +25,8 @@ bp = Blueprint("context_fields", __name__)
 def list_context_fields() -> Response:
     """List context fields.
 
-    Returns the fields sorted by position. Each has the number of live flags that use it, also in a segment or as
-    stickiness, the number of their projects, and the number of segments with the field.
+    Returns the fields sorted by position. Each has the number of live flags that use it in a constraint, in an override
+    or as stickiness, the number of their projects, and the number of segments with it.
     """
     with connection() as conn:
         require(conn)

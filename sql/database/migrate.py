@@ -20,12 +20,14 @@ TRY_LOCK: LiteralString = f"SELECT pg_try_advisory_xact_lock({locks.MIGRATION})"
 # LOCK_TIMEOUT_SECONDS.
 PATIENCE = 5
 WAIT_FOR_TABLES = "SELECT set_config('lock_timeout', %(patience)s || 's', true)"
-# In the order in which pg_dump locks them, so that a migration and a backup never wait for each other.
+# In the order in which pg_dump locks them, so that a migration and a backup never wait for each other. Tables of other
+# owners, such as those of extensions, are left out.
 LOCK_TABLES = """
     DO $$ BEGIN
-        EXECUTE (SELECT 'LOCK TABLE ' || string_agg(oid::regclass::text, ', ' ORDER BY oid)
+        EXECUTE (SELECT coalesce('LOCK TABLE ' || string_agg(oid::regclass::text, ', ' ORDER BY oid), 'SELECT')
                    FROM pg_class
                   WHERE relnamespace = current_schema()::regnamespace
+                    AND pg_has_role(relowner, 'USAGE')
                     AND relkind = 'r');
     END $$
 """

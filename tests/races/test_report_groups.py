@@ -118,26 +118,32 @@ def test_the_open_group_is_written_before_a_waiting_large_one(
     assert [row["app_name"] for row in rows(conn, order, {"f": flag})] == ["shop", f"{flag}-small", f"{flag}-large"]
 
 
-def test_a_frontend_token_gets_half_of_the_places(
+def test_frontend_tokens_get_half_of_the_places_and_one_a_quarter(
     make_app: Callable[..., Flask], url: str, world: World, conn: Connection, gate: Connection, flag: str
 ) -> None:
-    app = make_app(url, THREADS=6, DATABASE_POOL_SIZE=4)
-    page, other, client = (Caller(app, world.api_key(kind).key) for kind in ("frontend", "frontend", "client"))
-    path = "/api/frontend/client/metrics"
-    assert [caller.post(path, json={}).status_code for caller in (page, other)] == [200, 200]
+    app = make_app(url, THREADS=12, DATABASE_POOL_SIZE=4)
+    pages = [Caller(app, world.api_key("frontend").key) for _ in range(3)]
+    client, writer = Caller(app, world.api_key("client").key), app.extensions["reports"]
+    path, document = "/api/frontend/client/metrics", metrics({flag: YES})
+    assert [page.post(path, json={}).status_code for page in pages] == [200] * 3
     assert client.post(METRICS, json={}).status_code == 202
-    document = metrics({flag: YES})
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(5) as pool:
         with gate.transaction():
             gate.execute(LOCK)
-            reports = [pool.submit(page.post, path, json=document)]
+            reports = [pool.submit(pages[0].post, path, json=document)]
             wait_for(conn, reports)
-            message = refused(page.post(path, json=document), 503, "UnavailableError")
-            assert message == "Too many reports are waiting. Try again later."
-            reports += [pool.submit(other.post, path, json=document), pool.submit(send(client, flag))]
-            wait_until(lambda: waiting(app.extensions["reports"]) == 2, "the others waited")
-        assert statuses([future.result() for future in reports]) == {200: 2, 202: 1}
-    assert yes(conn, flag) == 3
+            for page, number in ((pages[0], 1), (pages[1], 2), (pages[1], 3)):
+                reports.append(pool.submit(page.post, path, json=document))
+                wait_until(lambda number=number: waiting(writer) == number, "it waited")
+            # Each of the first two has a quarter of 8 places.
+            for page in pages:
+                message = refused(page.post(path, json=document), 503, "UnavailableError")
+                assert message == "Too many reports are waiting. Try again later."
+            reports.append(pool.submit(send(client, flag)))
+            wait_until(lambda: waiting(writer) == 4, "that of a server waited")
+        assert statuses([future.result() for future in reports]) == {200: 4, 202: 1}
+    assert yes(conn, flag) == 5
+    assert (writer._public, writer._held.total()) == (0, 0)
 
 
 def test_large_reports_of_a_frontend_token_rest(

@@ -84,16 +84,17 @@ def test_archiving_a_flag_without_parents_is_one_event_and_again_is_404(world, a
 
 @pytest.mark.parametrize("how", ["alone", "in a list"])
 def test_a_flag_on_which_a_live_one_depends_stays(world, alice, conn, how):
-    ids = {name: world.flag(name, enabled_in=("production",)) for name in ("parent", "child", "other")}
+    ids = {name: world.flag(name, enabled_in=("production",)) for name in ("parent", "child", "other", "late")}
     depend(conn, ids["child"], ids["parent"])
+    depend(conn, ids["late"], ids["parent"])
     before = fingerprint(conn)
     if how == "alone":
-        message = refused(alice.delete(f"{FLAGS}/parent"), 409, "ConflictError")
+        response, children = alice.delete(f"{FLAGS}/parent"), "child, late"
     else:
-        message = refused(
-            alice.post(f"{PROJECT}/archive", json={"features": ["other", "parent"]}), 409, "ConflictError"
-        )
-    assert message == "Live flags depend on parent: child. Remove their dependencies first."
+        body, children = {"features": ["other", "parent", "late"]}, "child"
+        response = alice.post(f"{PROJECT}/archive", json=body)
+    message = refused(response, 409, "ConflictError")
+    assert message == f"Live flags depend on parent: {children}. Remove their dependencies first."
     assert fingerprint(conn) == before
 
 

@@ -64,7 +64,7 @@ def test_the_service_reads_every_table_and_empties_none(deployed, admin):
     assert {row["privilege"] for row in found} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 
-def test_a_migration_grants_no_rights(deployed, tmp_path):
+def test_a_migration_grants_no_rights(deployed, admin, tmp_path):
     found, needed = migrate.VERSION, migrate.VERSION + 1
     for number in range(2, needed + 1):
         (tmp_path / f"{number:04}_adds_a_table.sql").write_text(
@@ -79,9 +79,12 @@ def test_a_migration_grants_no_rights(deployed, tmp_path):
     assert str(problem.value).endswith(". Run ./flags migrate as the owner of the schema.")
     with connect(deployed.address("owner")) as owner:
         before = rights(owner)
+        # The owner can lock its own tables only.
+        admin.execute("CREATE TABLE of_an_extension (id integer)")
         with owner.transaction(force_rollback=True):
             assert migrate.migrate(owner, tmp_path) == found
             assert rights(owner) == before
+        admin.execute("DROP TABLE of_an_extension")
         # The file can be run again, and by the owner.
         deployed.psql(GRANTS, "owner")
         assert rights(owner) == before
