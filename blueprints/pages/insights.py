@@ -24,7 +24,7 @@ def show_insights() -> Response:
     with connection() as conn:
         reader = require_reader(conn)
         filters = read_filters(InsightsForm)
-        projects = project_list.list_names(conn, reader.actor.viewer)
+        projects = project_list.list_sizes(conn, reader.actor.viewer)
         values = filters.values or {"projects": [], "find": ""}
         chosen, find = values["projects"], values["find"].strip().lower()
         # Our choice: with too many projects, those with the most flags are drawn.
