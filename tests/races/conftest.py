@@ -1,12 +1,14 @@
 """A database and a service for the races of each file, on connections that commit."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 from flask import Flask
 
 from sql.database import Connection, connect
+from tests.support.reports import METRICS
 from tests.support.world import Caller, World
 
 
@@ -57,3 +59,25 @@ def gate(url: str) -> Iterator[Connection]:
 def name() -> str:
     """A name that no other race uses."""
     return f"race-{uuid4().hex}"
+
+
+@pytest.fixture
+def flag(world: World, name: str) -> str:
+    """A flag of this race's own."""
+    world.flag(name)
+    return name
+
+
+@pytest.fixture
+def client(world: World) -> Caller:
+    """A client token that was used just now."""
+    client = world.api_key("client")
+    assert client.post(METRICS, json={}).status_code == 202
+    return client
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Threads for applications."""
+    with ThreadPoolExecutor(20) as pool:
+        yield pool

@@ -1,58 +1,18 @@
 """How reports wait for each other: those of one token do not hold up the reports of others."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from flask import Flask
 
-from rules.report_writer import FEW_ROWS, GROUP_ROWS, ReportWriter
-from sql.database import Connection, rows, value
+from rules.report_writer import FEW_ROWS, GROUP_ROWS
+from sql.database import Connection, rows
 from tests.support.races import statuses, wait_for
+from tests.support.report_races import LOCK, YES, send, waiting, yes
 from tests.support.reports import METRICS, metrics
 from tests.support.service import wait_until
 from tests.support.world import Caller, World, refused
-
-YES = {"yes": 1, "no": 0}
-LOCK = "LOCK TABLE flag_sightings IN EXCLUSIVE MODE"
-
-
-@pytest.fixture
-def flag(world: World, name: str) -> str:
-    """A flag of this race's own."""
-    world.flag(name)
-    return name
-
-
-@pytest.fixture
-def client(world: World) -> Caller:
-    """A client token that was used just now."""
-    client = world.api_key("client")
-    assert client.post(METRICS, json={}).status_code == 202
-    return client
-
-
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    """Threads for applications."""
-    with ThreadPoolExecutor(20) as pool:
-        yield pool
-
-
-def send(client: Caller, flag: str, app: str = "shop") -> Callable:
-    """Return a call that reports one evaluation of a flag."""
-    return lambda: client.post(METRICS, json=metrics({flag: YES}, app=app))
-
-
-def yes(conn: Connection, flag: str) -> int:
-    """Return how often a flag was reported as on."""
-    return value(conn, "SELECT coalesce(sum(yes), 0)::bigint FROM usage_metrics WHERE flag_name = %(f)s", {"f": flag})
-
-
-def waiting(writer: ReportWriter) -> int:
-    """Return how many reports wait in the open group."""
-    return len(writer._open.reports)
 
 
 def test_a_token_has_one_waiting_group_besides_the_open_one(
