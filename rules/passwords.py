@@ -107,7 +107,8 @@ def lower_priority(niceness: int) -> None:
     if sys.platform == "linux":
         # A sandbox may forbid this, such as systemd with SystemCallFilter=~@resources. Logins work without it.
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
 
 
 def refuse_reused_password(user: DictRow, password: str) -> None:
