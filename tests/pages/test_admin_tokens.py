@@ -12,8 +12,10 @@ from tests.support.fixtures import update
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 
-TOMORROW = datetime.now(UTC) + timedelta(days=1)
-YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+
+def in_days(days: int) -> datetime:
+    """Return this time on another day."""
+    return datetime.now(UTC) + timedelta(days=days)
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def robot(world: World) -> Caller:
 
 def test_service_accounts_are_shown_with_their_tokens(alice: Caller, robot: Caller, conn: Connection) -> None:
     assert robot.id
-    personal_tokens.insert(conn, robot.id, "old", YESTERDAY)
+    personal_tokens.insert(conn, robot.id, "old", in_days(-1))
     page = open_page(alice, "/admin/service-accounts?query=ROBOT")
     assert page.texts(".//section//h2") == ["Robot"]
     assert page.texts(".//tbody/tr/td[1]") == ["test", "old"]
@@ -48,7 +50,7 @@ def test_the_forms_create_accounts_and_show_tokens_once(alice: Caller) -> None:
     assert {("POST", f"{path}/token"), ("PUT", path), ("DELETE", path)} <= page.requests
     [form] = page.all(f".//form[@data-path='{path}/token']")
     assert page.fields(f".//form[@data-path='{path}/token']").keys() == {"description", "expiresAt"}
-    token = alice.post(f"{path}/token", json={"description": "build", "expiresAt": TOMORROW.isoformat()})
+    token = alice.post(f"{path}/token", json={"description": "build", "expiresAt": in_days(1).isoformat()})
     [shown] = page.all(f".//dialog[@id='{form.get('data-show')}']//*[@data-field]")
     assert token.json[shown.get("data-field", "")].startswith("user:")
     page = open_page(alice, "/admin/service-accounts")
@@ -75,8 +77,8 @@ def test_signup_tokens_show_their_link_their_state_and_who_used_them(
     alice: Caller, victor: Caller, conn: Connection
 ) -> None:
     assert "Create one to invite people" in open_page(alice, "/admin/signup-tokens").text
-    secret = sign_up_token(conn, "Interns", TOMORROW)
-    sign_up_token(conn, "Old", YESTERDAY)
+    secret = sign_up_token(conn, "Interns", in_days(1))
+    sign_up_token(conn, "Old", in_days(-1))
     row = signup_tokens.get_row(conn, secret)
     assert row
     signup_tokens.add_user(conn, row["id"], victor.id or 0)
@@ -84,7 +86,7 @@ def test_signup_tokens_show_their_link_their_state_and_who_used_them(
     assert states(page) == {"Interns": "enabled", "Old": "expired"}
     # The fields of the expired token, of the other one, and of a new one begin with these times.
     in_a_week = datetime.now(UTC) + timedelta(days=7)
-    for field, expected in zip(page.all(".//input[@data-time]"), (in_a_week, TOMORROW, in_a_week), strict=True):
+    for field, expected in zip(page.all(".//input[@data-time]"), (in_a_week, in_days(1), in_a_week), strict=True):
         assert abs(datetime.fromisoformat(field.get("data-time", "")) - expected) < timedelta(minutes=1)
     assert any(link.endswith(f"/new-user?invite={secret}") for link in page.texts(".//code"))
     assert any(text.startswith("1 user Victor victor@example.org") for text in page.texts(".//section/details"))
@@ -93,7 +95,7 @@ def test_signup_tokens_show_their_link_their_state_and_who_used_them(
 
 
 def test_each_link_has_a_button_that_copies_it(alice: Caller, conn: Connection) -> None:
-    sign_up_token(conn, "Interns", TOMORROW)
+    sign_up_token(conn, "Interns", in_days(1))
     page = open_page(alice, "/admin/signup-tokens")
     for button in page.all(".//button[@data-copy]"):
         assert len(page.all(f".//code[@id='{button.get('data-copy')}']")) == 1
@@ -103,7 +105,7 @@ def test_signup_tokens_are_created_disabled_and_enabled_by_forms(alice: Caller) 
     page = open_page(alice, "/admin/signup-tokens")
     assert page.requests == {("POST", "/api/admin/invite-link/tokens")}
     assert page.fields(".//dialog/form").keys() == {"name", "expiresAt"}
-    created = alice.post("/api/admin/invite-link/tokens", json={"name": "Interns", "expiresAt": TOMORROW.isoformat()})
+    created = alice.post("/api/admin/invite-link/tokens", json={"name": "Interns", "expiresAt": in_days(1).isoformat()})
     [shown] = page.all(".//dialog[@id='new-link']//*[@data-field]")
     assert "/new-user?invite=" in created.json[shown.get("data-field", "")]
     path = f"/api/admin/invite-link/tokens/{created.json['secret']}"
@@ -114,7 +116,7 @@ def test_signup_tokens_are_created_disabled_and_enabled_by_forms(alice: Caller) 
         assert alice.put(path, json=json.loads(form.get("data-body", ""))).status_code == 200
         assert states(open_page(alice, "/admin/signup-tokens")) == {"Interns": state}
     assert page.fields(".//section//form[@data-send='PUT']").keys() == {"expiresAt"}
-    assert alice.put(path, json={"expiresAt": YESTERDAY.isoformat()}).status_code == 200
+    assert alice.put(path, json={"expiresAt": in_days(-1).isoformat()}).status_code == 200
     page = open_page(alice, "/admin/signup-tokens")
     assert states(page) == {"Interns": "expired"}
     assert page.all(".//form[@data-body]") == []
@@ -122,7 +124,7 @@ def test_signup_tokens_are_created_disabled_and_enabled_by_forms(alice: Caller) 
 
 def test_names_are_texts(alice: Caller, conn: Connection, world: World) -> None:
     name = "<img src=x onerror=alert(1)>\"'"
-    sign_up_token(conn, name, TOMORROW)
+    sign_up_token(conn, name, in_days(1))
     robot = world.user("Robot", account_type="Service Account", email=None)
     update(conn, "users", robot.id or 0, name=name)
     for path in ("service-accounts", "signup-tokens"):

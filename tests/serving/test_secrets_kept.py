@@ -28,7 +28,11 @@ ADMIN = "the-first-secret-of-the-admin"
 KEY = "*:*.the-first-secret-of-a-key-of-the-instance"
 METRICS = "the-secret-of-who-reads-metrics"
 AS_NAME = "typed into the field for the name"
-TOMORROW = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+
+
+def tomorrow() -> str:
+    """Return this time on the next day, as JSON has it."""
+    return (datetime.now(UTC) + timedelta(days=1)).isoformat()
 
 
 @dataclass
@@ -71,7 +75,7 @@ def texts(service: Service, story: Story) -> None:
         "a guess": "the-secret-of-no-invite",
     }
     # Tokens of signups: one whose row stays, and guesses.
-    created = ask("POST", "/api/admin/invite-link/tokens", {"name": "friends", "expiresAt": TOMORROW}, status=201)
+    created = ask("POST", "/api/admin/invite-link/tokens", {"name": "friends", "expiresAt": tomorrow()}, status=201)
     story.readable["signup_tokens"] = invite = created.json["secret"]
     ada = {"email": "ada@example.org", "name": "Ada", "password": story.passwords["Ada's"]}
     for path, status in ((invite, 200), (invite, 409), (story.gone["a guess"], 404)):
@@ -125,13 +129,13 @@ def texts(service: Service, story: Story) -> None:
     # Keys and tokens.
     cookie = {"Cookie": f"session={third}"}
     story.digested["a personal token"] = ask(
-        "POST", "/api/admin/user/tokens", {"description": '"secret": null', "expiresAt": TOMORROW}, cookie, 201
+        "POST", "/api/admin/user/tokens", {"description": '"secret": null', "expiresAt": tomorrow()}, cookie, 201
     ).json["secret"]
     robot = ask(
         "POST", "/api/admin/service-account", {"name": "Robot", "username": "robot", "rootRole": 3}, status=201
     ).json["id"]
     created = ask(
-        "POST", f"/api/admin/service-account/{robot}/token", {"description": "its", "expiresAt": TOMORROW}, status=201
+        "POST", f"/api/admin/service-account/{robot}/token", {"description": "its", "expiresAt": tomorrow()}, status=201
     )
     story.digested["a service account's token"] = created.json["secret"]
     for kind in ("admin", "client", "frontend"):
@@ -143,7 +147,7 @@ def texts(service: Service, story: Story) -> None:
             story.readable[f"api_keys, {kind}"] = created.json["secret"]
     gone = ask("POST", "/api/admin/api-tokens", {"tokenName": "gone", "type": "admin"}, status=201).json["secret"]
     story.gone["a key that was deleted"] = gone
-    ask("PUT", f"/api/admin/api-tokens/{gone}", {"expiresAt": TOMORROW})
+    ask("PUT", f"/api/admin/api-tokens/{gone}", {"expiresAt": tomorrow()})
     ask("DELETE", f"/api/admin/api-tokens/{gone}")
     for secret, status in [
         (secret, 200) for name, secret in story.digested.items() if name not in ("a session", "a link")

@@ -1,17 +1,10 @@
 """Fill a database with the demo, and compare its rows."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from subprocess import CompletedProcess
 from typing import Any
 
 from tests.support.service import run
-
-TODAY = datetime.now(UTC).date()
-
-
-START = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
-
 
 # Users of the demo. Elif owns the project checkout and edits all others, Yuki is a member of checkout, Arun reads.
 ADMIN, OWNER, MEMBER, VIEWER = (

@@ -11,8 +11,6 @@ from werkzeug.test import TestResponse
 from sql.database import Connection, rows, value
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-# Instants from here on are the present one, and differ between two runs.
-BEGAN = datetime.now(UTC)
 NEWCOMER = {"name": "Zoë", "username": "zoe", "email": "zoe@example.org", "password": "a password of Zoë"}
 
 
@@ -24,6 +22,7 @@ def differences(
 
     conn: a connection to the database of one of them. The last four requests change both instances.
     """
+    began = datetime.now(UTC)
     clients = [app.test_client(use_cookies=False) for app in (one, other)]
     found: dict[str, tuple[str, str]] = {}
 
@@ -31,7 +30,7 @@ def differences(
         headers = {"Authorization": key} | kwargs.pop("headers", {})
 
         def answer(client: FlaskClient) -> str:
-            return text_of(client.open(path, method=method, headers=headers, buffered=True, **kwargs))
+            return text_of(client.open(path, method=method, headers=headers, buffered=True, **kwargs), began)
 
         first, second = (answer(client) for client in clients)
         if first != second and path.endswith(("/overview", "/insights")):
@@ -79,11 +78,7 @@ STRATEGY = """
 """
 
 
-def text_of(response: TestResponse) -> str:
-    """Status and body."""
-    return f"{response.status_code} {INSTANT.sub(lambda at: 'now' if is_present(at[0]) else at[0], response.text)}"
-
-
-def is_present(instant: str) -> bool:
-    """Whether an instant came after the tests began."""
-    return datetime.fromisoformat(instant) >= BEGAN
+def text_of(response: TestResponse, began: datetime) -> str:
+    """Status and body, with "now" for all times since the comparison began."""
+    body = INSTANT.sub(lambda at: "now" if datetime.fromisoformat(at[0]) >= began else at[0], response.text)
+    return f"{response.status_code} {body}"

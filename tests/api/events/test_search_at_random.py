@@ -14,8 +14,6 @@ from tests.support.event_rows import add
 from tests.support.event_search import PATH, page
 from tests.support.world import Caller, World
 
-NOW = datetime.now(UTC)
-
 
 class Past:
     """A log of some years with a bit of everything, and what a search of it must say."""
@@ -23,6 +21,7 @@ class Past:
     def __init__(self, conn: Connection, world: World, seed: int) -> None:
         self.conn = conn
         self.random = Random(seed)
+        self.now = datetime.now(UTC)
         conn.execute("DELETE FROM events")
         self.projects = [
             world.project(f"past-{letter}", mode=mode)
@@ -33,7 +32,7 @@ class Past:
     def grow(self, number: int) -> None:
         """Write events, some of them dated back, and on one day more than a page holds."""
         choice = self.random.choice
-        days = [NOW.date() - timedelta(days=self.random.choice([0, 0, 1, 3, 40, 300, 400, 800])) for _ in range(6)]
+        days = [self.now.date() - timedelta(days=self.random.choice([0, 0, 1, 3, 40, 300, 400, 800])) for _ in range(6)]
         for _ in range(number):
             at = datetime.combine(choice(days), datetime.min.time(), UTC) + timedelta(
                 minutes=self.random.randrange(1440)
@@ -60,7 +59,7 @@ class Past:
     def move(self, number: int) -> None:
         """Move events to another day and project."""
         moved = self.random.sample(sorted(self.events), number)
-        at = NOW - timedelta(days=500)
+        at = self.now - timedelta(days=500)
         self.conn.execute(
             "UPDATE events SET created_at = %(at)s, project = 'past-a' WHERE id = ANY(%(ids)s)",
             {"at": at, "ids": moved},
@@ -82,7 +81,7 @@ class Past:
         for name in ("from", "to"):
             if self.random.random() < 0.3:
                 words[name] = (
-                    f"IS:{NOW.date() - timedelta(days=self.random.choice([0, 1, 2, 40, 100, 400, 800, 5000]))}"
+                    f"IS:{self.now.date() - timedelta(days=self.random.choice([0, 1, 2, 40, 100, 400, 800, 5000]))}"
                 )
         if self.random.random() < 0.1:
             words["query"] = "zebra"
@@ -170,12 +169,13 @@ def test_a_search_for_a_great_many_of_everything_at_once_is_answered_soon(conn: 
 
 def test_events_of_extreme_years_are_listed_and_counted(conn: Connection) -> None:
     conn.execute("DELETE FROM events")
-    add(conn, at=NOW, project="a")
+    now = datetime.now(UTC)
+    add(conn, at=now, project="a")
     for at in ("0044-03-15 BC", "12000-01-01"):
         conn.execute(
             "INSERT INTO events (created_at, type, created_by, project) VALUES (%s, 'feature-created', 'x', 'b')", [at]
         )
-    today = NOW.date()
+    today = now.date()
     for asked, found in (
         ({}, 3),
         ({"last_day": today}, 2),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,13 @@ from tests.support.demo import Read, fill
 
 
 @pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
+def start() -> datetime:
+    """Return the beginning of the day on which the demo was created."""
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+@pytest.fixture(scope="module")
+def url(make_database: Callable[..., str], start: datetime) -> str:  # noqa: ARG001
     """A database with the demo."""
     url = make_database()
     done = fill(url)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from flask import Flask
@@ -11,7 +11,6 @@ from commands import demo
 from sql import insights
 from sql.database import connect
 from sql.projects import overview as project_overview
-from tests.support.demo import START, TODAY
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 from validators.events import TYPES
@@ -128,7 +127,7 @@ def test_the_demo_has_no_contradictory_rows(read, wrong):
     assert read(f"SELECT count(*) FROM {wrong}") == [{"count": 0}]
 
 
-def test_the_log_covers_two_years_and_nothing_of_the_future(read):
+def test_the_log_covers_two_years_and_nothing_of_the_future(read, start):
     assert {row["type"] for row in read("SELECT DISTINCT type FROM events")} <= TYPES
     columns = read(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
@@ -143,13 +142,11 @@ def test_the_log_covers_two_years_and_nothing_of_the_future(read):
     older |= {"context_fields": "sort_order < 5", "strategy_types": "NOT editable"}
     for column in columns:
         table, name = column["table_name"], column["column_name"]
-        late = (
-            f"SELECT count(*) FROM {table} WHERE {name} >= '{START.isoformat()}' AND NOT ({older.get(table, 'false')})"
-        )
+        late = f"SELECT count(*) FROM {table} WHERE {name} >= '{start}' AND NOT ({older.get(table, 'false')})"
         assert read(late) == [{"count": 0}], (table, name)
     (ends,) = read("SELECT min(created_at), max(created_at) FROM events")
-    assert ends["min"] < START - timedelta(days=700)
-    assert ends["max"] > START - timedelta(days=5)
+    assert ends["min"] < start - timedelta(days=700)
+    assert ends["max"] > start - timedelta(days=5)
 
 
 def test_the_log_and_the_flags_tell_the_same(read):
@@ -188,9 +185,10 @@ def test_the_log_and_the_flags_tell_the_same(read):
         assert {key: strategies[strategy["id"]][key] for key in strategy} == strategy
 
 
-def test_the_trends_are_those_of_a_living_company(url):
+def test_the_trends_are_those_of_a_living_company(url, start):
+    today = start.date()
     with connect(url) as conn:
-        found = json.loads(insights.trends(conn, TODAY - timedelta(days=728), TODAY - timedelta(days=7), None))
+        found = json.loads(insights.trends(conn, today - timedelta(days=728), today - timedelta(days=7), None))
         stats = json.loads(project_overview.get(conn, "checkout", None) or "")["stats"]
         young = json.loads(project_overview.get(conn, "gift-registry", None) or "")
     assert len(found["userTrends"]) > 100
@@ -212,14 +210,14 @@ def test_the_trends_are_those_of_a_living_company(url):
     assert young["onboardingStatus"]["status"] == "first-flag-created"
 
 
-def test_every_response_about_the_demo_fits_its_record(url, read, make_app: Callable[..., Flask]):
+def test_every_response_about_the_demo_fits_its_record(url, read, start: datetime, make_app: Callable[..., Flask]):
     caller = Caller(make_app(url), ADMIN_KEY)
     paths = [
         f"/api/admin/projects/{row['id']}/{what}"
         for row in read("SELECT id FROM projects")
         for what in ("overview", "access")
     ]
-    paths += [f"/api/admin/insights?from={TODAY - timedelta(days=730)}"]
+    paths += [f"/api/admin/insights?from={start.date() - timedelta(days=730)}"]
     paths += [f"/api/admin/search/events?limit=1000&offset={offset}" for offset in range(0, 7500, 2500)]
     assert {caller.get(path).status_code for path in paths} == {200}
 
