@@ -13,49 +13,29 @@ import pytest
 
 from tests.access import ROUTES, Family, Stage
 from tests.support.fingerprint import fingerprint
-from tests.support.hostile_bodies import REFUSING, REPORTED, REPORTS, report_statuses, with_bodies
-from tests.support.hunt import description
+from tests.support.hostile import REFUSING, REPORTED, REPORTS, description, report_statuses, with_bodies
 from tests.support.verdicts import CLOSED, Asked, answer, changed, verdict
 from tests.support.world import refused
 
 pytestmark = pytest.mark.slow
 
 # What would find nearly everything if it were read as a pattern or as a statement; no text of the stage has any of it.
-PATTERNS = [
-    "%e%",
-    "e%",
-    "%%e",
-    "__e",
-    "_%_",
-    "%_e%",
+PATTERNS = """
+    %e% e% %%e __e _%_ %_e% e.* .*e.* ^[a-z] [a-z]+ (e|o) e|o [[:alpha:]] '||'e %(query)s {query} e/**/ *e* ?e
+    ~e !e~ <-> e:*
+""".split()
+PATTERNS += [
     "\\%e",
     "%e\\",
-    "e.*",
-    ".*e.*",
-    "^[a-z]",
-    "[a-z]+",
-    "(e|o)",
-    "e|o",
     "\\w+",
-    "[[:alpha:]]",
     "' OR 'a'='a",
     "x' OR true --",
     "x%' OR '%'='",
     '" OR 1=1 --',
     "x'; SELECT 1; --",
-    "'||'e",
     "\\' OR true --",
     "$1 OR true",
-    "%(query)s",
-    "{query}",
     "$$ OR true $$",
-    "e/**/",
-    "*e*",
-    "?e",
-    "~e",
-    "!e~",
-    "<->",
-    "e:*",
     "e & e",
     "e\u200b",
     "\ufeffe",

@@ -12,8 +12,7 @@ from serving.body_limits import PUBLIC_BYTES
 from serving.cross_origin import PATHS
 from tests.access import FAMILIES, PARAMETER, ROUTES, ROWS, Family, Stage, parameters
 from tests.support.fingerprint import fingerprint
-from tests.support.hostile import DISGUISES, HOSTILE_QUERIES, HOSTILE_WORDS
-from tests.support.hostile_bodies import (
+from tests.support.hostile import (
     NO_JSON,
     NO_OBJECT,
     NO_VALUES,
@@ -22,13 +21,28 @@ from tests.support.hostile_bodies import (
     REPORTED,
     REPORTS,
     WITH_BODIES,
+    description,
     report_statuses,
     with_bodies,
 )
-from tests.support.hunt import description
 from tests.support.verdicts import CLOSED, changed, verdict
 
 pytestmark = pytest.mark.slow
+
+HOSTILE_WORDS = """
+    %00 a%00b %ff %c3%28 %ed%a0%80 %f0%80%80%80 %zz % %2 %% .. . %2e%2e %2E %2F / ..%2F..%2Fetc%2Fpasswd
+    %2f%2f %5c ..%5c ; a;b=c : * %25 %2500 %252e%252e + %20 %09 %0a %0d%0aX-Evil:%201 '%20OR%20'1'='1
+    %27;%20DROP%20TABLE%20users;-- %25(id)s %25s $1 <script> {{7*7}} [] null None undefined NaN true 0 -1
+    1e999 __proto__ constructor %E2%80%AE %E2%80%8B %EF%BB%BF %F0%9F%8E%89 a%CC%81 %u0041 & = @ # %7f %80 ~
+""".split()
+HOSTILE_WORDS += ["", "\xe9", "9" * 400, "x" * 100_000, "%00" * 10_000]
+# Behind or before the right word: what a lenient reader would take for it.
+DISGUISES = """
+    {}%00 %00{} {}%20 %20{} {}%0a {}%09 {}. {};x=1 {}%2F {}/ /{} ./{} {}%2F.. {}%E2%80%8B {}%ff {}%
+""".split()
+HOSTILE_QUERIES = """
+    = & &&& =&= ? ??a ; # % %zz=%zz a[b]=1 limit[]=1 limit%00=0 __proto__=1
+""".split()
 
 # Whatever the document allows, but no bug.
 ANY = set(range(200, 500))

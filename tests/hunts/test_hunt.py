@@ -1,5 +1,4 @@
-"""Requests that schemathesis makes of the OpenAPI document, with names of this world in them, and what is wrong with
-the answers.
+"""Random requests from the OpenAPI document, as admin, viewer and stranger: each response is documented.
 
 HUNT_SEED=7 hunts elsewhere, HUNT_EXAMPLES=300 for longer: so many requests of each operation are thought of, and each
 is sent by everybody.
@@ -16,12 +15,14 @@ from urllib.parse import parse_qs
 
 import pytest
 import schemathesis
+from flask import Response
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from psycopg import Rollback
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -30,9 +31,13 @@ from schemathesis.specs.openapi.checks import (
 )
 from schemathesis.transport.wsgi import WSGI_TRANSPORT
 
+from serving.contract import CONTRACTS
 from tests.access import FAMILIES, PROJECTS, ROUTES, Family, Stage
 from tests.support import openapi
+from tests.support.hostile import description
 from tests.support.openapi_document import DOCUMENT
+
+pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("HUNT_SEED", "1"))
 EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "12"))
@@ -67,12 +72,6 @@ def key_of(route: str) -> tuple[str, str]:
     return method, openapi.path_of(rule)
 
 
-def description(route: str) -> dict[str, Any]:
-    """Return the operation of a route in the document."""
-    method, path = key_of(route)
-    return DOCUMENT["paths"][path][method.lower()]
-
-
 def varies(route: str) -> bool:
     """Return whether requests of a route can differ: whether it has parameters or a body."""
     described = description(route)
@@ -82,16 +81,6 @@ def varies(route: str) -> bool:
 def examples(route: str) -> int:
     """Return how many requests of a route are generated."""
     return EXAMPLES if varies(route) else FEW
-
-
-def routes(family: Family, methods: tuple[str, ...]) -> list[str]:
-    """Return the routes of a family with these methods."""
-    return [route for route, home in ROUTES.items() if home is family and route.startswith(methods)]
-
-
-def families(methods: tuple[str, ...]) -> list[Family]:
-    """Return the families that have routes with these methods."""
-    return [family for family in FAMILIES if routes(family, methods)]
 
 
 def known(stage: Stage, route: str, project: str) -> tuple[dict[str, Any], dict[str, list[str]], Any]:
@@ -181,19 +170,58 @@ def hunt(stage: Stage, route: str) -> Tally:
     return tally
 
 
-def hunt_family(stage: Stage, family: Family, methods: tuple[str, ...], tally: Tally) -> None:
-    """Send generated requests to all routes of a family with these methods, and add the statuses to the tally."""
+def test_every_operation_of_the_document_is_hunted_in() -> None:
+    # What the page of the documentation is made of is a file.
+    documented = {(method, path) for method, path in operations() if not path.startswith("/docs/")}
+    assert {key_of(route) for route in ROUTES} == documented
+
+
+def test_the_hunt_sends_enough_requests() -> None:
+    assert len(ASKING) * sum(map(examples, ROUTES)) >= AT_LEAST
+
+
+def fails() -> Response:
+    """A bug."""
+    raise ValueError
+
+
+WRONG = {
+    "500": fails,
+    "418": lambda: Response('{"id": "1", "name": "Teapot", "message": "No."}', 418, mimetype="application/json"),
+    "of another type": lambda: Response('{"health": 1}', mimetype="application/json"),
+    "no record": lambda: Response('{"health": "GOOD", "other": 1}', mimetype="application/json"),
+    "no JSON": lambda: Response("GOOD", mimetype="text/plain"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_the_hunt_finds_a_wrong_response(stage: Stage, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    stage.furnish(ROUTES["GET /health"])
+    assert hunt(stage, "GET /health").keys() == {(name, 200) for name in ASKING}
+    views = stage.world.app.view_functions
+    monkeypatch.setitem(CONTRACTS, WRONG[wrong], CONTRACTS[views["health.get_health"]])
+    monkeypatch.setitem(views, "health.get_health", WRONG[wrong])
+    with pytest.raises(FailureGroup):
+        hunt(stage, "GET /health")
+
+
+@pytest.fixture(scope="module")
+def tally() -> Tally:
+    """Count the responses of this module."""
+    return Counter()
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_every_response_is_documented(stage: Stage, family: Family, tally: Tally) -> None:
     stage.furnish(family)
-    for route in routes(family, methods):
+    for route in [route for route, home in ROUTES.items() if home is family]:
         answers = hunt(stage, route)
         assert answers.total() >= len(ASKING) * examples(route), f"{route}: only {answers}"
         tally.update(answers)
 
 
-def judge(tally: Tally, methods: tuple[str, ...]) -> None:
-    """Print the statuses of all responses. Fail if too few were successes, or too many were 404."""
-    planned = len(ASKING) * sum(examples(route) for route in ROUTES if route.startswith(methods))
-    if tally.total() < planned:
+def test_enough_requests_succeed(tally: Tally) -> None:
+    if tally.total() < len(ASKING) * sum(map(examples, ROUTES)):
         pytest.skip("not all families were asked")
     tallies = {
         name: {status: count for (caller, status), count in sorted(tally.items()) if caller == name} for name in ASKING
