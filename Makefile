@@ -42,20 +42,24 @@ schema-diff: $(packages) ## Compare the schema of the instance with schema.sql
 	@exec $(flags) schema-diff
 
 .PHONY: test
-test: .venv-dev/installed ## Run the tests on an embedded PostgreSQL, or on TEST_DATABASE_URL
-	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "not slow"
+test: .venv-dev/installed ## Run the tests in the process, on an embedded PostgreSQL or on TEST_DATABASE_URL
+	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "not slow and not timing"
 
-.PHONY: test-slow
-test-slow: .venv-dev/installed sdks ## Run the tests that start many real processes
-	@exec $(dev)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow
+.PHONY: test-gate
+test-gate: .venv-dev/installed .sdks/python/installed ## Run a short set of tests that start real processes
+	@exec $(dev)/python -m pytest -m "gate and not timing"
+
+.PHONY: test-all
+test-all: ## Run everything, in parts, and print a table; as root on Debian it installs what it needs
+	@exec .ci/all
 
 .PHONY: test-postgres
 test-postgres: .venv-dev/installed ## Run the tests that depend on the PostgreSQL version
-	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "postgres and not slow"
+	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "postgres and not slow and not timing"
 
 .PHONY: coverage
 coverage: .venv-dev/installed ## Run the tests and list the lines and branches that they miss
-	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov
+	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "not slow and not timing" --cov
 
 .PHONY: bench
 bench: .venv-dev/installed ## Measure with up to 1 million events and 10,000 flags; BASE=../other compares searches with another checkout
@@ -63,11 +67,10 @@ bench: .venv-dev/installed ## Measure with up to 1 million events and 10,000 fla
 	@exec $(dev)/python -m bench.applications
 
 .PHONY: check
-check: .venv-dev/installed ## Check style, types and English
+check: .venv-dev/installed ## Check style and types
 	$(dev)/ruff check .
 	$(dev)/ruff format --check .
 	$(dev)/basedpyright --pythonpath $(dev)/python
-	$(dev)/python -m pytest -q tests/docs/test_plain_english.py tests/docs/test_links.py
 
 .PHONY: format
 format: .venv-dev/installed ## Format the code

@@ -28,8 +28,7 @@ LONG = (
     "api/events/test_page_size",
     "api/hostile/test_everywhere",
     "api/hostile/test_filters",
-    "api/hostile/test_hunt_reads",
-    "api/hostile/test_hunt_writes",
+    "hunts/",
     "browser/test_documentation",
     "browser/test_every_page",
     "browser/test_hostile_names",
@@ -74,14 +73,35 @@ POSTGRES = (
     "serving/test_transactions",
 )
 
+# The slow tests of the gate (make test-gate): start, stop, signals, reload, proxy, backup and restore, migration, two
+# services, one SDK, one walk through the pages, and what each permission opens.
+GATE = (
+    "api/access/test_by_permission",
+    "api/access/test_elsewhere",
+    "browser/test_use",
+    "commands/test_backup",
+    "schema/test_migrate_beside_old",
+    "schema/test_upgrade",
+    "sdk/test_servers.py::test_an_application_sees_flags_and_reports_their_usage[unleash_client.py]",
+    "serving/test_proxy",
+    "serving/test_server_start",
+    "serving/test_server_stop",
+    "serving/test_several_services",
+    "serving/test_signals",
+    "serving/test_worker_signals",
+)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what depends on the server's version. Run long files first."""
+    """Mark the tests of the gate, and what depends on the server's version. Run long files first."""
     for item in items:
-        if module_of(item).startswith(POSTGRES):
+        name = item.nodeid.removeprefix("tests/")
+        if name.startswith(GATE) and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.gate)
+        if name.startswith(POSTGRES):
             item.add_marker(pytest.mark.postgres)
-    items.sort(key=lambda item: not module_of(item).startswith(LONG))
+    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
 
 
 def pytest_collection_finish() -> None:
@@ -91,11 +111,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
-
-
-def module_of(item: pytest.Item) -> str:
-    """Return the file of a test, such as races/test_flags."""
-    return item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
 
 
 @pytest.fixture(autouse=True)
@@ -113,8 +128,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     private = embedded.Server(Path(tmp_path_factory.mktemp("postgres")) / "data")
     url = private.ensure()
     with connect(url) as conn:
-        # Nothing here has to outlive a power cut.
-        for option in ("fsync", "synchronous_commit", "full_page_writes"):
+        # Nothing here has to outlive a power cut. Autovacuum takes locks and processor time whenever it likes.
+        for option in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
             conn.execute(f"ALTER SYSTEM SET {option} = off")  # pyright: ignore
         conn.execute("SELECT pg_reload_conf()")
     yield url

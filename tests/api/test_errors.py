@@ -139,6 +139,7 @@ def outage() -> Iterator[Outage]:
             database.database().close()
 
 
+@pytest.mark.timing
 def test_the_service_reports_a_missing_database_and_recovers(outage):
     asked = [
         lambda: outage.admin.get("/api/admin/insights"),

@@ -18,6 +18,7 @@ BOUND = 250
 REQUESTS = 7
 
 
+@pytest.mark.timing
 def test_every_page_is_fast(demo: Service, demo_url: str) -> None:
     paths = values(demo_url)
     took: dict[str, float] = {}

@@ -147,6 +147,7 @@ def test_flags_from_memory_were_current_less_than_their_time_ago(
     refused(known.get(FEATURES), 503, "UnavailableError")
 
 
+@pytest.mark.timing
 def test_a_frozen_database_holds_a_known_token_only_for_the_wait(
     proxy: Proxy, admin: Caller, make_app: Callable[..., Flask]
 ) -> None:

@@ -213,6 +213,7 @@ def test_one_admin_token_can_send_8_requests_at_the_same_time(service: Service, 
         assert [one.result().status for one in sent] == [200] * 8
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 def test_a_viewer_with_32_slow_searches_does_not_slow_others_down(
     service: Service, cast: tuple[Caller, Caller]

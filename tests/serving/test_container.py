@@ -80,9 +80,8 @@ def database() -> Iterator[Database]:
         (server.folder / "password").write_text(PASSWORD)
         access = ("--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={folder}/password")
         must("initdb", data, "--username=postgres", "--encoding=UTF8", "--locale=C.UTF-8", *access)
-        options = (
-            f"-c listen_addresses=127.0.0.1 -c port={server.port} -c unix_socket_directories={folder} -c fsync=off"
-        )
+        options = f"-c listen_addresses=127.0.0.1 -c port={server.port} -c unix_socket_directories={folder}"
+        options += " -c fsync=off -c autovacuum=off"
         must("pg_ctl", "start", data, "--wait", "--silent", f"--log={folder}/log", f"--options={options}")
         try:
             with (ROOT / "deploy" / "compose.sql").open("rb") as script:
@@ -114,6 +113,7 @@ class Container(Service):
         return self
 
 
+@pytest.mark.timing
 def test_the_container_serves_and_stops(image: Image, database: Database) -> None:
     health = SERVER["healthcheck"]["test"]
     with Container(image, database.settings | {"INIT_ADMIN_PASSWORD": "chosen for the test"}) as server:

@@ -80,6 +80,7 @@ def freeze(server: embedded.Server) -> Callable[[], object]:
     return thaw
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("go_away", "seconds", "longest", "known"),
     [(stop, 40, ABSENT, ABSENT), (freeze, FOUND + 1, FROZEN, FOUND)],
@@ -109,6 +110,7 @@ def test_requests_get_503_at_once_and_soon_normal_answers(server, service, go_aw
     assert "Traceback" not in service.err
 
 
+@pytest.mark.timing
 def test_a_frozen_database_holds_only_the_first_request(server, service):
     wait_until(lambda: service.get("/ready").status == 200, "it answered")
     with connect(server.ensure()) as conn, ThreadPoolExecutor(2) as threads:

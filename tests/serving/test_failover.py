@@ -68,6 +68,7 @@ def change(service: Service, name: str) -> int:
     return answer.status
 
 
+@pytest.mark.timing
 def test_a_standby_that_takes_over_is_found_within_two_seconds(servers):
     first, second = servers
     addresses = first.ensure(), second.ensure()
@@ -87,6 +88,7 @@ def test_a_standby_that_takes_over_is_found_within_two_seconds(servers):
         assert "Traceback" not in service.err
 
 
+@pytest.mark.timing
 def test_a_first_server_that_can_only_be_read_from_now_on_is_left(servers):
     first, second = (server.ensure() for server in servers)
     with Service(together(first, second, "read-write"), INIT_ADMIN_API_TOKENS=KEY) as service:
@@ -109,6 +111,7 @@ def test_a_first_server_that_can_only_be_read_from_now_on_is_left(servers):
         assert "unavailable" not in service.err
 
 
+@pytest.mark.timing
 def test_reads_go_on_with_a_standby_and_changes_after_promotion(servers):
     first, second = servers
     addresses = first.ensure(), second.ensure()
@@ -127,6 +130,7 @@ def test_reads_go_on_with_a_standby_and_changes_after_promotion(servers):
         assert "Traceback" not in service.err
 
 
+@pytest.mark.timing
 def test_changes_are_503_until_the_address_has_a_primary(servers):
     first, second = (server.ensure() for server in servers)
     with Service(first, INIT_ADMIN_API_TOKENS=KEY):

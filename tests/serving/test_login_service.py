@@ -107,6 +107,7 @@ def chance(some: list[float], others: list[float]) -> float:
     )
 
 
+@pytest.mark.timing
 def test_unknown_names_take_as_long_as_known_ones(make_database: Callable[..., str]):
     url = make_database()
     kept = bcrypt.hashpw(b"correct horse battery", bcrypt.gensalt(10)).decode()

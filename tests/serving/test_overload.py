@@ -119,6 +119,7 @@ def pids_of(url: str) -> set[int]:
         return {row["pid"] for row in found}
 
 
+@pytest.mark.timing
 def test_waiting_too_long_for_a_lock_is_503(hurried: Service, url: str) -> None:
     assert create(hurried, "held")[1].status == 201
     with connect(url) as conn, conn.transaction():

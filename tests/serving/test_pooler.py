@@ -193,6 +193,7 @@ def test_streams_of_the_log_are_whole_while_others_are_served(pooled: Pooled) ->
     assert done.stdout.count('"createdBy" : "large"') == 40
 
 
+@pytest.mark.timing
 def test_a_statement_that_takes_too_long_is_ended(pooled: Pooled) -> None:
     with psycopg.connect(pooled.url) as conn:
         conn.execute("LOCK TABLE projects IN ACCESS EXCLUSIVE MODE")

@@ -204,6 +204,7 @@ def is_connected_to(port: int) -> bool:
     return any(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
 
 
+@pytest.mark.timing
 def test_no_upstream_connection_can_end_while_in_use(site: Site):
     assert site.ask("GET", "/health").status == 200
     began = time.monotonic()

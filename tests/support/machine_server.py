@@ -10,7 +10,7 @@ from pathlib import Path
 BINARIES = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), default=None)
 IS_INSTALLED = BINARIES is not None and (BINARIES / "initdb").exists()
 AS_POSTGRES = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups") if os.geteuid() == 0 else ()
-OPTIONS = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c listen_addresses="
+OPTIONS = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off -c listen_addresses="
 
 
 @contextmanager

@@ -197,6 +197,7 @@ def test_a_key_that_is_revoked_cuts_its_stream(service: Service, url: str) -> No
     assert "Traceback" not in service.err
 
 
+@pytest.mark.timing
 def test_a_stream_keeps_a_service_that_stops_no_longer_than_a_request(url: str) -> None:
     with Service(url, THREADS=1, STATEMENT_TIMEOUT_SECONDS=1, WAIT_SECONDS=1) as service, streaming(service) as answer:
         assert id_of(answer.readline().rstrip()) == 1

@@ -135,6 +135,7 @@ def test_a_body_is_needed_and_the_query_is_strict(world, alice):
 THOUSAND = [f"flag-{number}" for number in range(1000)]
 
 
+@pytest.mark.timing
 def test_a_thousand_flags_take_less_than_two_seconds(alice, conn):
     conn.execute(
         "INSERT INTO flags (name, project_id) SELECT 'flag-' || number, 'default' "

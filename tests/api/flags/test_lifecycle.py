@@ -130,6 +130,7 @@ def test_a_list_with_a_flag_that_is_not_in_the_project_does_nothing(world, alice
     assert fingerprint(conn) == before
 
 
+@pytest.mark.timing
 def test_a_list_as_long_as_may_be_takes_no_longer_than_its_flags(alice, conn):
     conn.execute(
         "INSERT INTO flags (name, project_id) SELECT 'f' || number, 'default' FROM generate_series(1, 3000) AS number"

@@ -78,6 +78,7 @@ def test_adding_what_is_there_is_no_event(world, alice, conn, people, crew):
     assert (held(conn), world.events(since)) == (before, [])
 
 
+@pytest.mark.timing
 def test_ids_that_stand_there_ten_thousand_times_cost_nothing(alice, conn, people):
     began = process_time()
     assert (

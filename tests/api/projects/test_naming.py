@@ -158,6 +158,7 @@ def room(app, monkeypatch) -> None:
     monkeypatch.setitem(app.config, "MAX_FLAGS", 10_000)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("pattern", EVIL)
 def test_every_pattern_checks_9000_names_quickly(pattern: str) -> None:
     names = ["ab" * 45 + f"{number:04}" for number in range(9000)]
@@ -166,6 +167,7 @@ def test_every_pattern_checks_9000_names_quickly(pattern: str) -> None:
     assert time.process_time() - started < 1.2
 
 
+@pytest.mark.timing
 @pytest.mark.usefixtures("room")
 def test_a_validation_of_9000_names_takes_less_than_2_seconds(alice, conn) -> None:
     errors, took = findings(alice, conn, "(?:(?:.?){31}){31}")
@@ -173,6 +175,7 @@ def test_a_validation_of_9000_names_takes_less_than_2_seconds(alice, conn) -> No
     assert took < 2
 
 
+@pytest.mark.timing
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("pattern", ["(?:.*a.{499}|(?:.?){490})!", "(?:" + ".?" * 120 + "){0,1000}!"])
 def test_matching_many_names_with_the_worst_patterns_is_given_up(alice, conn, pattern: str) -> None:

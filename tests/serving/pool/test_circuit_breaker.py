@@ -18,12 +18,14 @@ from tests.support.service import free_port, wait_until
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.timing
 def test_an_absent_database_is_refused_at_once_once_that_is_known():
     with opened(f"postgresql://127.0.0.1:{free_port()}/x", wait=10) as database:
         assert seconds_until_refused(partial(ask, database)) < 1.2 + MARGIN
         assert sorted(seconds_until_refused(partial(ask, database)) for _ in range(9))[4] < 0.05
 
 
+@pytest.mark.timing
 def test_waiting_requests_are_refused_with_the_first(proxy):
     with opened(proxy.url, 2, wait=10) as database:
         assert ask(database) == 1
@@ -33,6 +35,7 @@ def test_waiting_requests_are_refused_with_the_first(proxy):
         assert max(waits) < 1.2 + MARGIN
 
 
+@pytest.mark.timing
 def test_a_database_that_is_silent_to_all_is_found_while_statements_wait(proxy):
     with opened(proxy.url, 1, wait=6) as database:
         assert ask(database) == 1
@@ -54,6 +57,7 @@ def is_silent(conn: Any) -> None:
         value(conn, "SELECT 1")
 
 
+@pytest.mark.timing
 def test_all_idle_connections_may_have_been_closed(server):
     url = server.ensure()
     with opened(url, 5) as database, connect(url) as other:
@@ -132,6 +136,7 @@ def test_a_database_that_answers_statements_but_opens_no_connection_is_not_away(
             assert database._problem is None
 
 
+@pytest.mark.timing
 def test_a_waiting_request_gets_a_late_connection(proxy):
     # One connection for each attempt.
     with opened(proxy.url, wait=10, sslmode="disable", gssencmode="disable") as database:

@@ -51,6 +51,7 @@ def in_a_transaction_that_the_pool_ends(database: Database, proxy: Proxy) -> Non
     raise DatabaseUnavailable
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("act", [in_a_statement, in_a_rollback, in_a_commit, in_a_transaction_that_the_pool_ends])
 def test_a_silent_server_holds_no_request_beyond_the_deadline(proxy, act):
     with opened(proxy.url, deadline=1) as database:
@@ -58,6 +59,7 @@ def test_a_silent_server_holds_no_request_beyond_the_deadline(proxy, act):
         assert 1 <= seconds_until_refused(partial(act, database, proxy)) < 1 + MARGIN
 
 
+@pytest.mark.timing
 def test_idle_connections_are_checked_after_a_silence(proxy):
     with opened(proxy.url, 2, wait=1) as database:
         with database.connection(), database.connection():
@@ -78,6 +80,7 @@ def test_a_live_connection_is_reused_without_a_check(proxy):
             pass
 
 
+@pytest.mark.timing
 def test_closing_does_not_wait_for_a_silent_server(proxy):
     with opened(proxy.url, 2) as database:
         with database.connection(), database.connection():
