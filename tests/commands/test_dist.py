@@ -41,7 +41,7 @@ def folder() -> Iterator[Path]:
 def build(folder: Path, version: str) -> Path:
     """Build the file for a version of Python."""
     if not Path(sys.executable).with_name("uv").exists():
-        pytest.skip("uv is not installed in this environment; make test-slow installs it")
+        pytest.skip("uv is not installed in this environment; make sdks installs it")
     command = [sys.executable, ROOT / "deploy" / "build.py", folder, version]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stderr

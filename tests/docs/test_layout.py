@@ -87,9 +87,9 @@ def test_modules_are_imported_at_the_top():
     assert late == LATE
 
 
-def test_no_file_has_more_than_300_lines():
+def test_no_product_file_has_more_than_300_lines():
     files = subprocess.run(
-        ["git", "ls-files", "*.py", "*.sql", "tests/records/*.json"],
+        ["git", "ls-files", "*.py", "*.sql", "tests/records/*.json", ":!tests/*.py"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,7 +1,7 @@
 """No text contains the words that plain English avoids: documentation, error messages, help, API texts, docstrings and
 comments.
 
-`make check` runs this file. If a match is right English, make its pattern narrower. If it is a name that somebody else
+If a match is right English, make its pattern narrower. If it is a name that somebody else
 has chosen, add it to NAMES.
 """
 
