@@ -79,9 +79,7 @@ format: .venv-dev/installed ## Format the code
 
 .PHONY: generate
 generate: .venv-dev/installed ## Regenerate docs/openapi.json and docs/reference/operations.md
-	$(dev)/python -m tests.support.openapi > docs/openapi.json.new
-	mv docs/openapi.json.new docs/openapi.json
-	$(dev)/python -m tests.support.operations_page > docs/reference/operations.md
+	@exec $(dev)/python -m contract
 
 # Pin for all systems and Python 3.11 or newer, with the hashes of all files of a release. No package index is named.
 compile := $(dev)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins' $(UPGRADE)

@@ -7,7 +7,7 @@ from werkzeug.exceptions import Unauthorized
 from rules.access import credentials, require, require_user
 from rules.login import count_failure, name_digest, raise_if_throttled
 from rules.passwords import password_hasher, refuse_reused_password
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from serving.session_cookie import logged_out
@@ -18,6 +18,9 @@ from sql.people import past_passwords, users
 from validators.people.users import ChangePassword, OwnRoles
 
 bp = Blueprint("account", __name__)
+NO_SESSION = Refusal(
+    "The request has no valid session.", "A valid API token in the header Authorization, or a session, is required."
+)
 
 
 @bp.get("/api/admin/user")
@@ -62,7 +65,19 @@ def list_own_roles() -> Response:
 
 
 @bp.post("/api/admin/user/change-password")
-@operation(body=ChangePassword, refuses=(401, 403, 415))
+@operation(
+    body=ChangePassword,
+    refuses=(401, 403, 415),
+    errors={
+        401: Refusal(
+            "Authorization is missing or invalid, or the old password is wrong.",
+            "oldPassword: must be your current password",
+        ),
+        429: Refusal(
+            "There were too many failed attempts with the old password.", "Too many login attempts. Try again later."
+        ),
+    },
+)
 def update_own_password() -> Response:
     """Change your own password.
 
@@ -86,7 +101,7 @@ def update_own_password() -> Response:
 
 
 @bp.post("/logout")
-@operation(status=302, refuses=(401, 403))
+@operation(status=302, refuses=(401, 403), errors={401: NO_SESSION})
 def log_out() -> Response:
     """Log out.
 
@@ -99,7 +114,7 @@ def log_out() -> Response:
 
 
 @bp.get("/logout")
-@operation(status=302, refuses=(401, 403))
+@operation(status=302, refuses=(401, 403), errors={401: NO_SESSION})
 def log_out_by_link() -> Response:
     """Log out by a link.
 

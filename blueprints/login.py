@@ -5,7 +5,7 @@ from flask import Blueprint, Response, request
 from rules import login
 from rules.access import SESSION_COOKIE
 from serving.client_address import client_address
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import json_response
 from serving.session_cookie import set_session
@@ -15,7 +15,20 @@ bp = Blueprint("login", __name__)
 
 
 @bp.post("/auth/simple/login")
-@operation(record="user", body=Login, refuses=(400, 401, 415), public=True)
+@operation(
+    record="user",
+    body=Login,
+    refuses=(400, 401, 415),
+    public=True,
+    errors={
+        400: Refusal(message="username: is required; password: must be a string"),
+        401: Refusal("Wrong user name or password."),
+        429: Refusal(
+            "There were too many failed logins with this name, or too many logins from this address.",
+            "Too many login attempts. Try again later.",
+        ),
+    },
+)
 def log_in() -> Response:
     """Log in.
 

@@ -4,19 +4,32 @@ from flask import Blueprint, Response, current_app
 
 from rules import reset_links
 from serving.client_address import client_address
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from validators.people.users import CheckPassword, ResetPassword, ResetToken
 
 bp = Blueprint("password_reset", __name__)
+INVALID_LINK = Refusal(
+    "The link does not exist, was used or has expired.",
+    "This link does not exist, was used or has expired. Ask an administrator for a new one.",
+)
+TOO_MANY_ATTEMPTS = Refusal(
+    "This client address made too many attempts in the last minute.", "Too many attempts. Try again later."
+)
 
 # Our choice: web pages check a password while it is typed, so these checks have a higher limit of their own.
 CHECKS_PER_ATTEMPT = 10
 
 
 @bp.get("/auth/reset/validate")
-@operation(record="resetToken", query=ResetToken, refuses=(401,), public=True)
+@operation(
+    record="resetToken",
+    query=ResetToken,
+    refuses=(401,),
+    public=True,
+    errors={401: INVALID_LINK, 429: TOO_MANY_ATTEMPTS},
+)
 def validate_reset_token() -> Response:
     """Check a link to set a password.
 
@@ -26,7 +39,16 @@ def validate_reset_token() -> Response:
 
 
 @bp.post("/auth/reset/password")
-@operation(body=ResetPassword, refuses=(400, 401, 415), public=True)
+@operation(
+    body=ResetPassword,
+    refuses=(400, 401, 415),
+    public=True,
+    errors={
+        400: Refusal(message="password: must not be one of your last 5 passwords"),
+        401: INVALID_LINK,
+        429: TOO_MANY_ATTEMPTS,
+    },
+)
 def set_password_by_link() -> Response:
     """Set a password by a link.
 
@@ -39,7 +61,7 @@ def set_password_by_link() -> Response:
 
 
 @bp.post("/auth/reset/validate-password")
-@operation(body=CheckPassword, refuses=(400, 415), public=True)
+@operation(body=CheckPassword, refuses=(400, 415), public=True, errors={429: TOO_MANY_ATTEMPTS})
 def validate_reset_password() -> Response:
     """Check a new password before it is set by a link.
 

@@ -1,8 +1,8 @@
 """Declare the request and the responses of a view. The OpenAPI document is generated from these declarations."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 from validators import Body, Query
 
@@ -12,16 +12,37 @@ View = TypeVar("View", bound=Callable[..., object])
 ALWAYS = (400, 413, 429, 500, 503)
 
 
+class Refusal(NamedTuple):
+    """How the OpenAPI document describes an error. What is omitted is as for other operations (contract/refusals.py).
+
+    message: an example. By default, the description. name: the name of the error in the example.
+    """
+
+    description: str = ""
+    message: str = ""
+    name: str = ""
+
+
+def name_taken(noun: str) -> Refusal:
+    """Return the 409 of an operation that needs an unused name. noun: with its article, such as "a role"."""
+    return Refusal("The name is taken.", f"name: {noun} with this name already exists", "NameExistsError")
+
+
+USER_TAKEN = Refusal(
+    "The e-mail address or the user name is taken.", "email: a user with this email already exists", "NameExistsError"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     """The contract of a view. As a decorator, it declares the contract of the view below it.
 
     status: the status of a success. With 201, Location is the path of the new record.
-    record: the JSON Schema of a success, in tests/records/. content: the media type of a success without a record.
+    record: the JSON Schema of a success, in contract/records/. content: the media type of a success without a record.
     Without both, the body is empty.
     body: the schema of the request body. many: the body is an array of such objects.
     deprecated: True, or the path of the operation that replaces this one, with its parameters in braces.
-    refuses: the error statuses besides those of ALWAYS.
+    refuses: the error statuses besides those of ALWAYS. errors: those with a description of their own.
     lines: the record of each line, for clients that accept application/x-ndjson.
     etag: a success has an ETag, and is 304 without a body if the client has it already.
     """
@@ -31,6 +52,7 @@ class Operation:
     many: bool = False
     query: type[Query] | None = None
     refuses: tuple[int, ...] = ()
+    errors: Mapping[int, Refusal] = field(default_factory=dict)
     public: bool = False
     deprecated: bool | str = False
     content: str | None = None

@@ -11,7 +11,9 @@ from validators.fields import DESCRIPTION_MAX, TITLE_MAX, OneOf, Text, WholeNumb
 from validators.returned import UNLEASH_ONLY, ResponseOnly
 
 APPLICATION = ResponseOnly(
-    ignored=("strategies", "usage", "createdAt", *UNLEASH_ONLY["application"]), read_only={"appName": ""}
+    "application applicationOverview",
+    ignored=("strategies", "usage", "createdAt", *UNLEASH_ONLY["application"]),
+    read_only={"appName": ""},
 )
 
 

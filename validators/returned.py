@@ -44,8 +44,8 @@ UNLEASH_ONLY: dict[str, tuple[str, ...]] = {
 class Ignored(Anything):
     """A property that is accepted and dropped."""
 
-    def __init__(self, why: str = "", **kwargs: Any) -> None:
-        super().__init__(metadata={"description": f"Ignored. {why}".strip()}, **kwargs)
+    def __init__(self, why: str = "", records: str = "", **kwargs: Any) -> None:
+        super().__init__(metadata={"description": f"Ignored. {why}".strip(), "records": records}, **kwargs)
 
     def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         """Drop the value."""
@@ -63,9 +63,9 @@ class ReadOnlyValue:
 class ReadOnly(Anything):
     """A property that this request cannot change. It loads as ReadOnlyValue. null is dropped."""
 
-    def __init__(self, operation: str, **kwargs: Any) -> None:
+    def __init__(self, operation: str, records: str, **kwargs: Any) -> None:
         self.refusal = "must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
-        super().__init__(metadata={"description": f"Read-only: {self.refusal}."}, **kwargs)
+        super().__init__(metadata={"description": f"Read-only: {self.refusal}.", "records": records}, **kwargs)
 
     def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         """Return the value as ReadOnlyValue."""
@@ -76,22 +76,26 @@ class ReadOnly(Anything):
 class ResponseOnly:
     """The properties of a record that its responses contain and its requests usually do not set.
 
-    ignored: ids, dates, counters and other values that the service computes. read_only: the other properties, each
-    with the operation that changes it, or an empty text if none does.
+    records: the names of its JSON Schemas in contract/records/, which have the types of the properties.
+    ignored: ids, dates, counters and other values that the service computes.
+    read_only: the other properties, each with the operation that changes it, or an empty text if none does.
     """
 
+    records: str
     ignored: tuple[str, ...] = ()
     read_only: Mapping[str, str] = field(default_factory=dict)
 
     # Our choice: a POST ignores read-only properties too, because a new record has no values to compare them with.
     def in_new(self, *set_here: str) -> dict[str, Anything]:
         """Return the fields to add to a POST. set_here: the names of properties that the POST sets."""
-        return {name: Ignored() for name in (*self.ignored, *self.read_only) if name not in set_here}
+        return {
+            name: Ignored(records=self.records) for name in (*self.ignored, *self.read_only) if name not in set_here
+        }
 
     def in_change(self, *set_here: str) -> dict[str, Anything]:
         """Return the fields to add to a PUT. set_here: the names of properties that the PUT sets."""
-        members: dict[str, Anything] = {name: Ignored() for name in self.ignored}
-        members |= {name: ReadOnly(operation) for name, operation in self.read_only.items()}
+        members: dict[str, Anything] = {name: Ignored(records=self.records) for name in self.ignored}
+        members |= {name: ReadOnly(operation, self.records) for name, operation in self.read_only.items()}
         return {name: member for name, member in members.items() if name not in set_here}
 
 

@@ -15,7 +15,7 @@ from rules.strategies import (
     remove_strategies,
     switch_off_without_strategy,
 )
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load, load_many
 from serving.responses import empty_response, json_response
 from sql import events
@@ -113,7 +113,20 @@ def patch_strategy(project_id: str, feature_name: str, environment: str, strateg
 
 
 @bp.delete(f"{BASE}/<strategy_id>")
-@operation(record=None, refuses=(401, 403, 404))
+@operation(
+    record=None,
+    refuses=(401, 403, 404),
+    errors={
+        403: Refusal(
+            "The caller lacks the permission to delete strategies in this environment.",
+            "You lack the permission DELETE_FEATURE_STRATEGY in this project and environment.",
+        ),
+        404: Refusal(
+            "The flag has no such strategy in this project and environment, or the project is hidden from the caller.",
+            "The flag has no such strategy in this project and environment.",
+        ),
+    },
+)
 def delete_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Delete a strategy from a flag.
 

@@ -6,7 +6,7 @@ from rules import imports
 from rules.access import require
 from serving.body_limits import maximum
 from serving.caller_limit import one_validation
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load, load_document
 from serving.responses import bounded, empty_response, json_response, json_text
 from sql import events
@@ -63,7 +63,21 @@ def validate_import() -> Response:
 
 
 @bp.post("/api/admin/features-batch/import")
-@operation(body=ImportFlags, refuses=(401, 403, 404, 409, 415))
+@operation(
+    body=ImportFlags,
+    refuses=(401, 403, 404, 409, 415),
+    errors={
+        400: Refusal(
+            "The document is invalid, or has errors that the validation of an import finds. Nothing is imported.",
+            "new-checkout: constraints.0.value: must be a number, such as 3.5",
+        ),
+        409: Refusal(
+            "Another request created a strategy with one of the ids of the document meanwhile. Nothing is imported.",
+            "A strategy with one of these ids was created during the import.",
+            name="NameExistsError",
+        ),
+    },
+)
 def import_flags() -> Response:
     """Import flags from a document.
 

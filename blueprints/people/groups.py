@@ -6,7 +6,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
-from serving.contract import operation
+from serving.contract import Refusal, name_taken, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
@@ -33,7 +33,7 @@ def list_groups() -> Response:
 
 
 @bp.get("/api/admin/groups/<group_id>")
-@operation(record="group", refuses=(400, 401, 403, 404))
+@operation(record="group", refuses=(400, 401, 403, 404), errors={404: Refusal("No group has that id.")})
 def get_group(group_id: str) -> Response:
     """Get a group.
 
@@ -46,7 +46,9 @@ def get_group(group_id: str) -> Response:
 
 
 @bp.post("/api/admin/groups")
-@operation(record="group", body=CreateGroup, status=201, refuses=(400, 401, 403, 409, 415))
+@operation(
+    record="group", body=CreateGroup, status=201, refuses=(400, 401, 403, 409, 415), errors={409: name_taken("a group")}
+)
 def create_group() -> Response:
     """Create a group.
 
@@ -71,7 +73,9 @@ def create_group() -> Response:
 
 
 @bp.put("/api/admin/groups/<group_id>")
-@operation(record="group", body=UpdateGroup, refuses=(400, 401, 403, 404, 409, 415))
+@operation(
+    record="group", body=UpdateGroup, refuses=(400, 401, 403, 404, 409, 415), errors={409: name_taken("a group")}
+)
 def update_group(group_id: str) -> Response:
     """Update a group.
 

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, abort, current_app
 from rules.access import Actor, id_in_path, require_user
 from rules.instance_limits import unique_or_409
 from rules.refusals import quantity
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
@@ -33,7 +33,19 @@ def list_personal_tokens() -> Response:
 
 
 @bp.post("/api/admin/user/tokens")
-@operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 409, 415))
+@operation(
+    record="personalToken",
+    body=CreatePersonalToken,
+    status=201,
+    refuses=(401, 403, 409, 415),
+    errors={
+        409: Refusal(
+            "You have the maximum number of tokens, or a token with this description.",
+            "description: a token with this description already exists",
+            name="NameExistsError",
+        )
+    },
+)
 def create_personal_token() -> Response:
     """Create a personal access token.
 

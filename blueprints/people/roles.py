@@ -9,7 +9,7 @@ from psycopg.rows import DictRow
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import quantity
-from serving.contract import operation
+from serving.contract import Refusal, name_taken, operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events
@@ -37,7 +37,7 @@ def list_roles() -> Response:
 
 
 @bp.get("/api/admin/roles/<role_id>")
-@operation(record="roleWithPermissions", refuses=(400, 401, 403, 404))
+@operation(record="roleWithPermissions", refuses=(400, 401, 403, 404), errors={404: Refusal("No role has that id.")})
 def get_role(role_id: str) -> Response:
     """Get a role with its permissions.
 
@@ -50,7 +50,7 @@ def get_role(role_id: str) -> Response:
 
 
 @bp.post("/api/admin/roles")
-@operation(record="roleAnswer", body=CreateRole, refuses=(400, 401, 403, 409, 415))
+@operation(record="roleAnswer", body=CreateRole, refuses=(400, 401, 403, 409, 415), errors={409: name_taken("a role")})
 def create_role() -> Response:
     """Create a role.
 
@@ -70,7 +70,7 @@ def create_role() -> Response:
 
 
 @bp.post("/api/admin/roles/validate")
-@operation(body=CreateRole, refuses=(400, 401, 403, 409, 415))
+@operation(body=CreateRole, refuses=(400, 401, 403, 409, 415), errors={409: name_taken("a role")})
 def validate_role() -> Response:
     """Check a new role.
 
@@ -99,7 +99,14 @@ def list_role_projects(role_id: str) -> Response:
 
 
 @bp.put("/api/admin/roles/<role_id>")
-@operation(record="roleAnswer", body=UpdateRole, refuses=(400, 401, 403, 404, 409, 415))
+@operation(
+    record="roleAnswer",
+    body=UpdateRole,
+    refuses=(400, 401, 403, 404, 409, 415),
+    errors={
+        409: Refusal("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted.")
+    },
+)
 def update_role(role_id: str) -> Response:
     """Update a role.
 
@@ -123,7 +130,16 @@ def update_role(role_id: str) -> Response:
 
 
 @bp.delete("/api/admin/roles/<role_id>")
-@operation(record=None, refuses=(400, 401, 403, 404, 409))
+@operation(
+    record=None,
+    refuses=(400, 401, 403, 404, 409),
+    errors={
+        409: Refusal(
+            "The role is predefined, or users, groups or signup tokens have it.",
+            "The role is assigned to 2 users and 1 group.",
+        )
+    },
+)
 def delete_role(role_id: str) -> Response:
     """Delete a role.
 

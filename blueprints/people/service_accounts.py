@@ -8,7 +8,7 @@ from blueprints.people import personal_tokens
 from blueprints.people.users import share_role
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
@@ -36,7 +36,17 @@ def list_service_accounts() -> Response:
 
 
 @bp.post("/api/admin/service-account")
-@operation(record="serviceAccount", body=CreateServiceAccount, status=201, refuses=(401, 403, 409, 415))
+@operation(
+    record="serviceAccount",
+    body=CreateServiceAccount,
+    status=201,
+    refuses=(401, 403, 409, 415),
+    errors={
+        409: Refusal(
+            "The user name is taken.", "username: a user with this user name already exists", name="NameExistsError"
+        )
+    },
+)
 def create_service_account() -> Response:
     """Create a service account.
 
@@ -105,7 +115,19 @@ def list_service_account_tokens(account_id: str) -> Response:
 
 
 @bp.post("/api/admin/service-account/<account_id>/token")
-@operation(record="personalToken", body=CreatePersonalToken, status=201, refuses=(401, 403, 404, 409, 415))
+@operation(
+    record="personalToken",
+    body=CreatePersonalToken,
+    status=201,
+    refuses=(401, 403, 404, 409, 415),
+    errors={
+        409: Refusal(
+            "The account has the maximum number of tokens, or a token with this description.",
+            "description: a token with this description already exists",
+            name="NameExistsError",
+        )
+    },
+)
 def create_service_account_token(account_id: str) -> Response:
     """Create a token of a service account.
 

@@ -9,7 +9,7 @@ from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
 from rules.reset_links import create_link
 from rules.users import UNKNOWN_USER, change_user, lock_user, remove_user, replace_password, share_role
-from serving.contract import operation
+from serving.contract import USER_TAKEN, Refusal, operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events
@@ -44,7 +44,7 @@ def list_users() -> Response:
 
 
 @bp.post("/api/admin/user-admin")
-@operation(record="managedUser", body=CreateUser, status=201, refuses=(401, 403, 409, 415))
+@operation(record="managedUser", body=CreateUser, status=201, refuses=(401, 403, 409, 415), errors={409: USER_TAKEN})
 def create_user() -> Response:
     """Create a user.
 
@@ -123,7 +123,12 @@ def validate_password() -> Response:
 
 
 @bp.post("/api/admin/user-admin/reset-password")
-@operation(record="resetLink", body=CreateResetLink, refuses=(401, 403, 404, 415))
+@operation(
+    record="resetLink",
+    body=CreateResetLink,
+    refuses=(401, 403, 404, 415),
+    errors={404: Refusal("No user has that user name or e-mail address.")},
+)
 def create_reset_link() -> Response:
     """Create a link with which a user sets a new password.
 
@@ -152,7 +157,17 @@ def get_user(user_id: str) -> Response:
 
 
 @bp.put("/api/admin/user-admin/<user_id>")
-@operation(record="managedUser", body=UpdateUser, refuses=(401, 403, 404, 409, 415))
+@operation(
+    record="managedUser",
+    body=UpdateUser,
+    refuses=(401, 403, 404, 409, 415),
+    errors={
+        409: Refusal(
+            "The e-mail address is taken, or the user is the last administrator.",
+            "This user is the last administrator. Make another user an administrator first.",
+        )
+    },
+)
 def update_user(user_id: str) -> Response:
     """Update a user.
 
@@ -169,7 +184,15 @@ def update_user(user_id: str) -> Response:
 
 
 @bp.delete("/api/admin/user-admin/<user_id>")
-@operation(refuses=(401, 403, 404, 409))
+@operation(
+    refuses=(401, 403, 404, 409),
+    errors={
+        409: Refusal(
+            "The user is the last administrator.",
+            "This user is the last administrator. Make another user an administrator first.",
+        )
+    },
+)
 def delete_user(user_id: str) -> Response:
     """Delete a user.
 

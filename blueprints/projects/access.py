@@ -4,13 +4,14 @@ from flask import Blueprint, Response
 
 from rules.access import id_in_path, require
 from rules.project_access import WRITE, add_roles, remove_roles, replace_roles, set_roles
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import empty_response
 from sql.database import transaction
 from validators.projects.access import GrantAccess, HeldRoles, ReplaceAccess
 
 bp = Blueprint("project_access", __name__)
+LAST_OWNER = Refusal("This is the last owner.", "This is the last owner of the project. Add another owner first.")
 
 
 @bp.post("/api/admin/projects/<project_id>/access")
@@ -43,7 +44,7 @@ def set_project_access(project_id: str) -> Response:
 
 
 @bp.put("/api/admin/projects/<project_id>/users/<user_id>/roles")
-@operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415))
+@operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415), errors={409: LAST_OWNER})
 def set_project_user_roles(project_id: str, user_id: str) -> Response:
     """Set the roles of a user in a project.
 
@@ -56,7 +57,7 @@ def set_project_user_roles(project_id: str, user_id: str) -> Response:
 
 
 @bp.delete("/api/admin/projects/<project_id>/users/<user_id>/roles")
-@operation(refuses=(401, 403, 404, 409))
+@operation(refuses=(401, 403, 404, 409), errors={409: LAST_OWNER})
 def remove_project_user_roles(project_id: str, user_id: str) -> Response:
     """Remove all roles of a user in a project.
 
@@ -69,7 +70,7 @@ def remove_project_user_roles(project_id: str, user_id: str) -> Response:
 
 
 @bp.put("/api/admin/projects/<project_id>/groups/<group_id>/roles")
-@operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415))
+@operation(body=HeldRoles, refuses=(401, 403, 404, 409, 415), errors={409: LAST_OWNER})
 def set_project_group_roles(project_id: str, group_id: str) -> Response:
     """Set the roles of a group in a project.
 
@@ -82,7 +83,7 @@ def set_project_group_roles(project_id: str, group_id: str) -> Response:
 
 
 @bp.delete("/api/admin/projects/<project_id>/groups/<group_id>/roles")
-@operation(refuses=(401, 403, 404, 409))
+@operation(refuses=(401, 403, 404, 409), errors={409: LAST_OWNER})
 def remove_project_group_roles(project_id: str, group_id: str) -> Response:
     """Remove all roles of a group in a project.
 

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, abort
 from rules.access import Actor, require
 from rules.projects import TAKEN, add_project, refuse_past_private
 from rules.stickiness import check_default_stickiness
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, created, empty_response, json_response
 from sql import events
@@ -56,7 +56,21 @@ def list_projects() -> Response:
 
 
 @bp.post("/api/admin/projects")
-@operation(record="projectCreated", body=NewProject, status=201, refuses=(400, 401, 403, 409, 415))
+@operation(
+    record="projectCreated",
+    body=NewProject,
+    status=201,
+    refuses=(400, 401, 403, 409, 415),
+    errors={
+        400: Refusal(message="environments: unknown environments: staging"),
+        409: Refusal(
+            "The id is taken, maybe by an archived project. After a private project is deleted, only "
+            "administrators can reuse its id.",
+            "id: already used by a project, which may be archived or deleted; choose another id",
+            name="NameExistsError",
+        ),
+    },
+)
 def create_project() -> Response:
     """Create a project.
 
@@ -102,7 +116,9 @@ def get_project(project_id: str) -> Response:
 
 
 @bp.put("/api/admin/projects/<project_id>")
-@operation(body=ProjectChange, refuses=(400, 401, 403, 404, 415))
+@operation(
+    body=ProjectChange, refuses=(400, 401, 403, 404, 415), errors={400: Refusal(message="name: must not be blank")}
+)
 def update_project(project_id: str) -> Response:
     """Update a project.
 
@@ -112,7 +128,11 @@ def update_project(project_id: str) -> Response:
 
 
 @bp.put("/api/admin/projects/<project_id>/settings")
-@operation(body=ProjectSettings, refuses=(400, 401, 403, 404, 415))
+@operation(
+    body=ProjectSettings,
+    refuses=(400, 401, 403, 404, 415),
+    errors={400: Refusal(message="featureNaming.example: must match the pattern")},
+)
 def update_project_settings(project_id: str) -> Response:
     """Update the settings of a project.
 
@@ -173,7 +193,13 @@ def get_project_health_report(project_id: str) -> Response:
 
 
 @bp.get("/api/admin/projects/<project_id>/access")
-@operation(record="projectAccess", refuses=(401, 403, 404))
+@operation(
+    record="projectAccess",
+    refuses=(401, 403, 404),
+    errors={
+        403: Refusal(message="You lack the permission UPDATE_PROJECT or PROJECT_USER_ACCESS_READ in this project.")
+    },
+)
 def get_project_access(project_id: str) -> Response:
     """Get users and groups in a project.
 

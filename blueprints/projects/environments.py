@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.constraints import check_strategy
 from rules.instance_limits import unique_or_409
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response, json_text
 from sql import events
@@ -32,7 +32,21 @@ def list_project_environments(project_id: str) -> Response:
 
 
 @bp.post("/api/admin/projects/<project_id>/environments")
-@operation(body=LinkEnvironment, refuses=(401, 403, 404, 409, 415))
+@operation(
+    body=LinkEnvironment,
+    refuses=(401, 403, 404, 409, 415),
+    errors={
+        404: Refusal(
+            "The project is archived, unknown or hidden, or the environment is unknown.",
+            "environment: must be an existing environment",
+        ),
+        409: Refusal(
+            "The project has the environment already.",
+            "environment: the project already has this environment",
+            name="NameExistsError",
+        ),
+    },
+)
 def add_project_environment(project_id: str) -> Response:
     """Add an environment to a project.
 
@@ -71,7 +85,12 @@ def remove_project_environment(project_id: str, environment: str) -> Response:
 
 
 @bp.post("/api/admin/projects/<project_id>/environments/<environment>/default-strategy")
-@operation(record="defaultStrategy", body=SetDefaultStrategy, refuses=(401, 403, 404, 415))
+@operation(
+    record="defaultStrategy",
+    body=SetDefaultStrategy,
+    refuses=(401, 403, 404, 415),
+    errors={400: Refusal(message="name: must be flexibleRollout")},
+)
 def set_default_strategy(project_id: str, environment: str) -> Response:
     """Set the default strategy of a project in an environment.
 

@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 from rules.access import require
 from rules.flags import first_five
 from rules.instance_limits import refuse_excess
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.responses import empty_response
 from sql import events
 from sql.database import Connection, transaction
@@ -36,7 +36,15 @@ def archive_project(project_id: str) -> Response:
 
 
 @bp.post("/api/admin/projects/revive/<project_id>")
-@operation(refuses=(400, 401, 403, 404))
+@operation(
+    refuses=(400, 401, 403, 404),
+    errors={
+        400: Refusal(
+            "The maximum number of live projects is reached.",
+            "There can be at most 500 live projects in this instance. The setting MAX_PROJECTS raises this limit.",
+        )
+    },
+)
 def revive_project(project_id: str) -> Response:
     """Revive an archived project.
 

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.api_tokens import create, delete, permission, permissions, readable_kinds, update
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql.database import connection, transaction
@@ -15,7 +15,16 @@ bp = Blueprint("api_tokens", __name__)
 
 
 @bp.get("/api/admin/api-tokens")
-@operation(record="apiTokens", refuses=(401, 403))
+@operation(
+    record="apiTokens",
+    refuses=(401, 403),
+    errors={
+        403: Refusal(
+            "The caller can read no type of token.",
+            "You lack the permission ADMIN or READ_CLIENT_API_TOKEN or READ_FRONTEND_API_TOKEN.",
+        )
+    },
+)
 def list_api_tokens() -> Response:
     """List API tokens.
 
@@ -42,7 +51,18 @@ def list_api_tokens_by_name(api_token: str) -> Response:
 
 
 @bp.post("/api/admin/api-tokens")
-@operation(record="apiToken", body=CreateApiToken, status=201, refuses=(400, 401, 403, 415))
+@operation(
+    record="apiToken",
+    body=CreateApiToken,
+    status=201,
+    refuses=(400, 401, 403, 415),
+    errors={
+        403: Refusal(
+            "The caller lacks the permission for this type of token.",
+            "You lack the permission CREATE_FRONTEND_API_TOKEN.",
+        )
+    },
+)
 def create_api_token() -> Response:
     """Create an API token.
 
@@ -59,7 +79,12 @@ def create_api_token() -> Response:
 
 
 @bp.put("/api/admin/api-tokens/<slashed:api_token>")
-@operation(record=None, body=UpdateApiToken, refuses=(400, 401, 403, 404, 415))
+@operation(
+    record=None,
+    body=UpdateApiToken,
+    refuses=(400, 401, 403, 404, 415),
+    errors={404: Refusal("No token has that secret.", "No API token has that secret.")},
+)
 def update_api_token(api_token: str) -> Response:
     """Change the expiry or the origins of an API token.
 

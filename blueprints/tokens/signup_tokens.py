@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort, current_app
 
 from rules.access import require
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events
@@ -13,6 +13,7 @@ from sql.tokens import signup_tokens
 from validators.tokens.signup_tokens import PublicSignupTokenCreate, SignupTokenUpdate
 
 bp = Blueprint("signup_tokens", __name__)
+UNKNOWN_TOKEN = Refusal("No token has that secret.", "No signup token has that secret.")
 
 
 @bp.get("/api/admin/invite-link/tokens")
@@ -60,7 +61,12 @@ def create_signup_token() -> Response:
 
 
 @bp.put("/api/admin/invite-link/tokens/<token>")
-@operation(record="publicSignupToken", body=SignupTokenUpdate, refuses=(400, 401, 403, 404, 415))
+@operation(
+    record="publicSignupToken",
+    body=SignupTokenUpdate,
+    refuses=(400, 401, 403, 404, 415),
+    errors={400: Refusal(message="enabled: must be true or false"), 404: UNKNOWN_TOKEN},
+)
 def update_signup_token(token: str) -> Response:
     """Update a public signup token.
 

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.constraints import count_problems, value_problems
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import empty_response
 from sql.database import Connection, connection
@@ -21,7 +21,12 @@ FIRST_IN_LIST = "constraints.0"
 
 
 @bp.post("/api/admin/constraints/validate")
-@operation(body=Constraint, status=204, refuses=(400, 401, 403, 415))
+@operation(
+    body=Constraint,
+    status=204,
+    refuses=(400, 401, 403, 415),
+    errors={400: Refusal(message="value: must be a version such as 1.2.3, without a v")},
+)
 def validate_constraint() -> Response:
     """Check a constraint.
 

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.instance_limits import unique_or_409
 from rules.refusals import refuse_used
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events
@@ -102,7 +102,15 @@ def update_context_field(name: str) -> Response:
 
 
 @bp.delete("/api/admin/context/<name>")
-@operation(refuses=(401, 403, 404, 409))
+@operation(
+    refuses=(401, 403, 404, 409),
+    errors={
+        409: Refusal(
+            "Strategies, variants, segments, default strategies or projects use the context field.",
+            "The context field is used by flag new-checkout in production, segment Beta. Remove it there first.",
+        )
+    },
+)
 def delete_context_field(name: str) -> Response:
     """Delete a context field.
 

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
 from rules.instance_limits import refuse_excess, unique_or_409
-from serving.contract import operation
+from serving.contract import Refusal, name_taken, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
@@ -53,7 +53,13 @@ def get_environment(name: str) -> Response:
 
 
 @bp.post("/api/admin/environments")
-@operation(record="environment", body=CreateEnvironment, status=201, refuses=(401, 403, 409, 415))
+@operation(
+    record="environment",
+    body=CreateEnvironment,
+    status=201,
+    refuses=(401, 403, 409, 415),
+    errors={409: name_taken("an environment")},
+)
 def create_environment() -> Response:
     """Create an environment.
 
@@ -134,7 +140,10 @@ def update_environment(name: str) -> Response:
 
 
 @bp.delete("/api/admin/environments/<name>")
-@operation(refuses=(401, 403, 404, 409))
+@operation(
+    refuses=(401, 403, 404, 409),
+    errors={409: Refusal("The environment is protected.", "The environment is protected and cannot be deleted.")},
+)
 def delete_environment(name: str) -> Response:
     """Delete an environment.
 

@@ -10,7 +10,7 @@ from rules.access import Actor, id_in_path, require
 from rules.constraints import check_segments
 from rules.flags import flag_event
 from rules.strategies import find_strategy, lock_in_environment
-from serving.contract import operation
+from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import created, json_response, json_text
 from sql import events
@@ -55,7 +55,18 @@ def list_strategy_segments(strategy_id: str) -> Response:
 
 
 @bp.post("/api/admin/segments/strategies")
-@operation(record="segmentsOfStrategy", body=GiveSegments, status=201, refuses=(400, 401, 403, 404, 415))
+@operation(
+    record="segmentsOfStrategy",
+    body=GiveSegments,
+    status=201,
+    refuses=(400, 401, 403, 404, 415),
+    errors={
+        404: Refusal(
+            "No live flag has this strategy in this project and environment, or the project is hidden from the caller.",
+            "No strategy in this project and environment has that id, or its flag is archived.",
+        )
+    },
+)
 def set_strategy_segments() -> Response:
     """Set the segments of a strategy.
 

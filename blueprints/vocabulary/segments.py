@@ -10,7 +10,7 @@ from rules.access import Actor, id_in_path, require
 from rules.constraints import check_constraints
 from rules.instance_limits import refuse_excess, unique_or_409
 from rules.refusals import quantity, refuse_used
-from serving.contract import operation
+from serving.contract import Refusal, name_taken, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import access, events
@@ -45,7 +45,13 @@ def list_segments() -> Response:
 
 
 @bp.post("/api/admin/segments")
-@operation(record="segment", body=CreateSegment, status=201, refuses=(400, 401, 403, 409, 415))
+@operation(
+    record="segment",
+    body=CreateSegment,
+    status=201,
+    refuses=(400, 401, 403, 409, 415),
+    errors={409: name_taken("a segment")},
+)
 def create_segment() -> Response:
     """Create a segment.
 
@@ -67,7 +73,7 @@ def create_segment() -> Response:
 
 
 @bp.post("/api/admin/segments/validate")
-@operation(body=SegmentName, status=204, refuses=(400, 401, 403, 409, 415))
+@operation(body=SegmentName, status=204, refuses=(400, 401, 403, 409, 415), errors={409: name_taken("a segment")})
 def validate_segment_name() -> Response:
     """Check a name for a new segment.
 
@@ -82,7 +88,11 @@ def validate_segment_name() -> Response:
 
 
 @bp.get("/api/admin/segments/<segment_id>")
-@operation(record="segment", refuses=(400, 401, 403, 404))
+@operation(
+    record="segment",
+    refuses=(400, 401, 403, 404),
+    errors={404: Refusal("No segment has that id, or it is hidden from the caller.", "No segment has that id.")},
+)
 def get_segment(segment_id: str) -> Response:
     """Get a segment.
 
@@ -95,7 +105,17 @@ def get_segment(segment_id: str) -> Response:
 
 
 @bp.put("/api/admin/segments/<segment_id>")
-@operation(body=UpdateSegment, status=204, refuses=(400, 401, 403, 404, 409, 415))
+@operation(
+    body=UpdateSegment,
+    status=204,
+    refuses=(400, 401, 403, 404, 409, 415),
+    errors={
+        409: Refusal(
+            "The name is taken, or strategies outside of the new project use the segment.",
+            "The segment is used by flag new-checkout in production. Remove it there first.",
+        )
+    },
+)
 def update_segment(segment_id: str) -> Response:
     """Update a segment.
 
@@ -122,7 +142,16 @@ def update_segment(segment_id: str) -> Response:
 
 
 @bp.delete("/api/admin/segments/<segment_id>")
-@operation(status=204, refuses=(400, 401, 403, 404, 409))
+@operation(
+    status=204,
+    refuses=(400, 401, 403, 404, 409),
+    errors={
+        409: Refusal(
+            "Strategies use the segment.",
+            "The segment is used by flag new-checkout in production, 1 more place. Remove it there first.",
+        )
+    },
+)
 def delete_segment(segment_id: str) -> Response:
     """Delete a segment.
 

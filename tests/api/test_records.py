@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from contract.routes import is_page
 from serving.contract import CONTRACTS
 from serving.errors import NAMES
-from tests import records
-from tests.support.api_routes import is_page
+from tests.support import records
 from tests.support.world import Caller, World
 from validators.errors import NameExists
 from validators.events import TYPES
@@ -154,7 +154,7 @@ def test_a_body_that_does_not_fit_its_record_fails(app: Flask, victor: Caller, c
     answer = victor.get("/api/admin/projects/default/overview")
     assert answer.status_code == 200
     with pytest.raises(
-        AssertionError, match=r"projects\.get_project_overview: 200 does not fit tests/records/projectOverview\.json"
+        AssertionError, match=r"projects\.get_project_overview: 200 does not fit contract/records/projectOverview\.json"
     ):
         records.check(app, tampered(answer, change))
 
@@ -173,7 +173,7 @@ def test_an_error_without_exactly_its_three_keys_fails(
     app: Flask, stranger: Caller, change: Callable[[Any], None]
 ) -> None:
     for path in ("/api/admin/insights", "/nowhere"):
-        with pytest.raises(AssertionError, match=r"does not fit tests/records/error\.json"):
+        with pytest.raises(AssertionError, match=r"does not fit contract/records/error\.json"):
             records.check(app, tampered(stranger.get(path), change))
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests import records
-from tests.support import fixtures
+from tests.support import fixtures, records
 from tests.support.fingerprint import fingerprint
 from tests.support.returned import SENDABLE
 from tests.support.returned.sendable import ADMIN, Json, Sendable, found, posted

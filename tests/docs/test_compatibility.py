@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from tests.support.api_routes import api_rules
+from contract.routes import api_rules
 from tests.support.instance import SETTINGS
 from tests.support.service import ROOT
 from validators.returned import UNLEASH_ONLY

@@ -10,14 +10,15 @@ import pytest
 from flask import Flask
 from openapi_spec_validator import validate
 
+from contract import document as openapi
+from contract.fields import name_of
+from contract.words import BODIES
 from serving.contract import ALWAYS
 from serving.event_stream import LINES
-from tests import records
-from tests.support import openapi
+from tests.support import records
 from tests.support.openapi_document import ALL_BODIES, DOCUMENT, OPERATIONS, WRITTEN, component, fits, routes
-from tests.support.openapi_refusals import SPECIAL_REFUSALS
-from tests.support.openapi_words import BODIES
 from tests.support.world import Caller
+from validators.returned import Ignored, ReadOnly
 
 
 def target(node: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def target(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_document_is_freshly_generated() -> None:
-    assert openapi.generate() == WRITTEN, "run make generate"
+    assert openapi.text_of(openapi.document()) == WRITTEN, "run make generate"
 
 
 def test_the_document_is_valid() -> None:
@@ -53,14 +54,14 @@ def test_every_status_is_documented_and_nothing_else(app: Flask) -> None:
 
 
 def test_every_refusal_has_the_error_body(app: Flask) -> None:
-    for method, path, _, endpoint in routes(app):
+    for method, path, contract, endpoint in routes(app):
         for status, response in OPERATIONS[method, path]["responses"].items():
             if int(status) >= 400:
                 content = target(response)["content"]["application/json"]
                 record = records.error_record(endpoint, int(status))
                 assert content["schema"] == {"$ref": f"#/components/schemas/{record}Schema"}
                 assert fits(component(f"{record}Schema"), content["examples"]["usual"]["value"])
-    assert {endpoint for endpoint, _ in SPECIAL_REFUSALS} <= set(app.view_functions)
+        assert set(contract.errors) <= {*contract.refuses, *ALWAYS}
 
 
 def test_every_success_has_its_record_or_its_content_or_no_body(app: Flask) -> None:
@@ -89,9 +90,10 @@ PUBLIC_WITH_401 = {"/auth/simple/login", "/auth/reset/validate", "/auth/reset/pa
 
 def test_security_and_deprecation_are_documented(app: Flask) -> None:
     assert set(DOCUMENT["components"]["securitySchemes"]) == {"apiKey", "session"}
+    assert DOCUMENT["security"] == [{"apiKey": []}, {"session": []}]
     for method, path, contract, _ in routes(app):
         operation = OPERATIONS[method, path]
-        assert operation["security"] == ([] if contract.public else [{"apiKey": []}, {"session": []}])
+        assert operation.get("security") == ([] if contract.public else None)
         assert operation.get("deprecated", False) is bool(contract.deprecated)
         assert (401 in contract.refuses) is (not contract.public or path in PUBLIC_WITH_401)
 
@@ -107,6 +109,15 @@ def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
         assert not operation["summary"].endswith(".")
         assert operation["description"]
     assert {tag for operation in OPERATIONS.values() for tag in operation["tags"]} == set(tags)
+
+
+def test_properties_of_bodies_have_types_and_no_defaults() -> None:
+    for body in ALL_BODIES:
+        fields = body().fields.items()
+        written = DOCUMENT["components"]["schemas"][name_of(body)].get("properties", {})
+        assert [name for name, schema in written.items() if "default" in schema] == []
+        read_only = [field.data_key or name for name, field in fields if isinstance(field, Ignored | ReadOnly)]
+        assert [name for name in read_only if not {"type", "anyOf", "enum", "$ref"} & written[name].keys()] == [], body
 
 
 # The verbs of operationIds, by method.

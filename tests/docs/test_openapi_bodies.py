@@ -8,9 +8,10 @@ from marshmallow import ValidationError
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from contract import document as openapi
+from contract import fields as openapi_fields
 from serving.contract import Operation
 from tests.access import CLIENT_SIDE
-from tests.support import openapi, openapi_fields
 from tests.support.openapi_comparison import TEXTS, VALUES, Comparison, beyond_json_schema
 from tests.support.openapi_document import ALL_BODIES, OPERATIONS, fits, routes
 from tests.support.world import Caller, World

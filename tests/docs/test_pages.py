@@ -14,9 +14,9 @@ import click
 import pytest
 
 from commands import program
+from contract import operations_page
 from serving import settings
 from sql import database
-from tests.support import operations_page
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.openapi_document import DOCUMENT
 from tests.support.page_examples import README, fits

@@ -31,9 +31,9 @@ from schemathesis.specs.openapi.checks import (
 )
 from schemathesis.transport.wsgi import WSGI_TRANSPORT
 
+from contract import document as openapi
 from serving.contract import CONTRACTS
 from tests.access import FAMILIES, PROJECTS, ROUTES, Family, Stage
-from tests.support import openapi
 from tests.support.hostile import description
 from tests.support.openapi_document import DOCUMENT
 

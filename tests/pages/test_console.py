@@ -3,10 +3,10 @@
 import pytest
 from flask import Flask
 
+from contract.routes import is_page
 from rules.access import digest
 from sql import sessions
 from sql.database import Connection
-from tests.support.api_routes import is_page
 from tests.support.login import ada
 from tests.support.page import Page, open_page, send_form
 from tests.support.reset_links import new_link

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from contract import document as openapi
 from tests.access import FAMILIES, ROUTES, Family
-from tests.support import openapi
 from tests.support.openapi_document import DOCUMENT
 
 

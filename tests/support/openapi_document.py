@@ -9,10 +9,10 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from blueprints.documentation import DOCS
+from contract import document as openapi
+from contract.routes import api_rules, path_of
 from serving.contract import CONTRACTS, Operation
-from tests import records
-from tests.support import openapi
-from tests.support.api_routes import api_rules
+from tests.support import records
 
 WRITTEN = (DOCS / "openapi.json").read_text(encoding="utf-8")
 DOCUMENT = json.loads(WRITTEN)
@@ -27,7 +27,7 @@ def routes(app: Flask) -> Iterator[tuple[str, str, Operation, str]]:
     """Yield every operation of the service: method, path as in the document, contract, endpoint."""
     for rule in api_rules(app):
         for method in (rule.methods or set()) - {"HEAD"}:
-            yield method.lower(), openapi.path_of(rule), CONTRACTS[app.view_functions[rule.endpoint]], rule.endpoint
+            yield method.lower(), path_of(rule), CONTRACTS[app.view_functions[rule.endpoint]], rule.endpoint
 
 
 def component(name: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests import records
+from tests.support import records
 
 # A request and the status that it must get: method, path, JSON body or None, status.
 Step = tuple[str, str, Any, int]

@@ -14,8 +14,7 @@ from werkzeug.test import TestResponse
 from sql.database import Connection, as_json, value
 from sql.people import personal_tokens, users
 from sql.tokens import api_tokens
-from tests import records
-from tests.support import fixtures
+from tests.support import fixtures, records
 
 PASSWORD = "correct horse battery"
 

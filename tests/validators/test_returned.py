@@ -9,7 +9,7 @@ from validators import Body, read
 from validators.fields import Text
 from validators.returned import ResponseOnly, agrees, without_read_only
 
-THING = ResponseOnly(ignored=("id", "size"), read_only={"owner": "PUT /things/{id}/owner", "parts": "", "name": ""})
+THING = ResponseOnly("", ignored=("id", "size"), read_only={"owner": "PUT /things/{id}/owner", "parts": "", "name": ""})
 
 
 class UpdateThing(Body):

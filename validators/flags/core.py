@@ -20,7 +20,7 @@ MAX_TAGS = 100
 
 PATH = "/api/admin/projects/{projectId}/features/{featureName}"
 FLAG = ResponseOnly(
-    # Search hits have dependencyType and segments.
+    "flag featureSearch",  # Search hits have dependencyType and segments.
     ignored=("createdAt", "archivedAt", "lastSeenAt", "lifecycle", "collaborators", "dependencyType", "segments")
     + UNLEASH_ONLY["flag"],
     read_only={

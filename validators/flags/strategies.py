@@ -14,6 +14,7 @@ from validators.vocabulary.constraints import Constraint
 
 PATH = "/api/admin/projects/{projectId}/features/{featureName}/environments/{environment}/strategies"
 STRATEGY = ResponseOnly(
+    "strategy",
     ignored=("id", *UNLEASH_ONLY["strategy"]),
     read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"},
 )

@@ -85,8 +85,8 @@ class ImportedFeature(OpenBody):
     description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Purpose of the flag."})
     stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
     impressionData = Boolean(metadata={"description": "Whether SDKs emit impression events."})
-    project = Ignored("The project of the request counts.")
-    archived = Ignored("Imported flags are live.")
+    project = Ignored("The project of the request counts.", "flag")
+    archived = Ignored("Imported flags are live.", "flag")
 
 
 class ImportedConstraint(OpenBody, Constraint):
@@ -109,7 +109,7 @@ class ImportedStrategyVariant(OpenBody, StrategyVariant):
     """A variant of a strategy."""
 
     payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
-    overrides = Ignored("Only variants of flags have overrides.")
+    overrides = Ignored("Only variants of flags have overrides.", "flagVariant")
 
 
 class ImportedOverride(OpenBody, Override):
@@ -155,8 +155,8 @@ class ImportedEnvironment(OpenBody):
     beyond_json_schema: ClassVar[str] = StrategyInput.beyond_json_schema
 
     featureName = Name(required=True, metadata=FLAG_NAME)
-    name = Ignored("The name of the flag again.")
-    environment = Ignored("The environment of the request counts.")
+    name = Ignored("The name of the flag again.", "flag")
+    environment = Ignored("The environment of the request counts.", "flagEnvironment")
     enabled = Boolean(metadata={"description": "Whether the flag is on."})
     variants = Variants(Nested(ImportedVariant), metadata={"description": "Variants of the flag."})
 

@@ -11,6 +11,7 @@ from validators.people.users import USER
 from validators.returned import Ignored, ResponseOnly
 
 GROUP = ResponseOnly(
+    "group",
     ignored=("id", "scimId", "createdAt", "userCount"),
     read_only={"createdBy": "", "projects": "POST /api/admin/projects/{projectId}/access"},
 )
@@ -20,7 +21,7 @@ class GroupUser(Body):
     """The user of a member, by id. The other properties of the user are ignored."""
 
     class Meta(Body.Meta):
-        include = USER.in_new("id") | {name: Ignored() for name in ("name", "email", "rootRole")}
+        include = USER.in_new("id") | {name: Ignored(records="managedUser") for name in ("name", "email", "rootRole")}
 
     example: ClassVar = {"id": 7}
 
@@ -33,8 +34,8 @@ class GroupMember(Body):
     example: ClassVar = {"user": {"id": 7}}
 
     user = Nested(GroupUser, required=True, metadata={"description": "The user."})
-    joinedAt = Ignored()
-    createdBy = Ignored()
+    joinedAt = Ignored(records="group")
+    createdBy = Ignored(records="group")
 
 
 class CreateGroup(Body):

@@ -9,7 +9,7 @@ from validators import Body
 from validators.fields import DateTime, Text
 from validators.returned import ResponseOnly
 
-PERSONAL_TOKEN = ResponseOnly(ignored=("id", "userId", "createdAt", "seenAt", "secret"))
+PERSONAL_TOKEN = ResponseOnly("personalToken", ignored=("id", "userId", "createdAt", "seenAt", "secret"))
 
 
 class CreatePersonalToken(Body):

@@ -11,7 +11,7 @@ from validators.returned import Ignored, ResponseOnly
 TYPES = frozenset({"root-custom", "custom"})
 TYPE_WORDS = "root-custom or custom"
 TYPE_MEANING = {"description": "root-custom for a role in the whole instance, custom for a role in projects."}
-ROLE = ResponseOnly(ignored=("id",), read_only={"project": ""})
+ROLE = ResponseOnly("roleWithPermissions role", ignored=("id",), read_only={"project": ""})
 # Ids have the type integer in the database.
 ID_MAX = 2**31 - 1
 
@@ -31,8 +31,8 @@ class RolePermission(Body):
         metadata={"description": "Environment in which the permission applies. By default, all environments."},
     )
 
-    displayName = Ignored()
-    type = Ignored()
+    displayName = Ignored(records="permission")
+    type = Ignored(records="permission")
 
     @validates_schema
     def require_permission(self, data: dict[str, Any], **_: Any) -> None:

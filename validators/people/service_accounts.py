@@ -8,7 +8,9 @@ from validators.people.users import USER
 from validators.returned import ResponseOnly
 
 SERVICE_ACCOUNT = ResponseOnly(
-    USER.ignored, {**USER.read_only, "tokens": "POST /api/admin/service-account/{accountId}/token"}
+    "serviceAccount managedUser",
+    USER.ignored,
+    {**USER.read_only, "tokens": "POST /api/admin/service-account/{accountId}/token"},
 )
 
 

@@ -11,6 +11,7 @@ from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_ran
 from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
 
 USER = ResponseOnly(
+    "managedUser user profile",
     ignored=("id", "loginAttempts", "seenAt", "createdAt", "scimId", "inviteLink", "emailSent") + UNLEASH_ONLY["user"],
     read_only={"isAPI": "", "username": "", "imageUrl": "", "accountType": ""},
 )
@@ -153,7 +154,7 @@ class UpdateUser(Body):
     rootRole = RootRole(
         metadata={"description": "Id or name of the root role of the user. An empty text changes nothing."}
     )
-    sendEmail = Ignored("This service sends no e-mail.")
+    sendEmail = Ignored("This service sends no e-mail.", "managedUser")
 
 
 class NewPassword(WithPassword):
@@ -168,7 +169,7 @@ class CheckPassword(NewPassword):
     """Body of the checks of a new password."""
 
     class Meta(NewPassword.Meta):
-        include = ResponseOnly(UNLEASH_ONLY["password to check"]).in_new()
+        include = ResponseOnly("managedUser user profile", UNLEASH_ONLY["password to check"]).in_new()
 
 
 # An example for the documentation.

@@ -20,6 +20,7 @@ MODES = frozenset({"open", "protected", "private"})
 PATH = "/api/admin/projects/{projectId}"
 # Of all forms: the item of the list, the response of POST, the overviews and the health report.
 PROJECT = ResponseOnly(
+    "projectOverview project projectCreated legacyProjectOverview healthReport",
     ignored=(
         *("id", "version", "createdAt", "updatedAt", "archivedAt", "lastUpdatedAt", "lastReportedFlagUsage"),
         *("health", "featureCount", "memberCount", "members", "stats", "featureTypeCounts", "onboardingStatus"),
@@ -90,7 +91,9 @@ class LinkedEnvironments(ReadOnly):
 
 def read_only_fields(*set_here: str) -> dict[str, Anything]:
     """Return the fields of a PUT of a project that change nothing, without those that the PUT sets itself."""
-    return PROJECT.in_change(*set_here) | {"environments": LinkedEnvironments(PROJECT.read_only["environments"])}
+    return PROJECT.in_change(*set_here) | {
+        "environments": LinkedEnvironments(PROJECT.read_only["environments"], PROJECT.records)
+    }
 
 
 class NamedProject(Body):
@@ -240,8 +243,8 @@ class ProjectSettings(Body):
 
     class Meta(Body.Meta):
         include = read_only_fields("featureNaming") | {
-            "name": ReadOnly(f"PUT {PATH}"),
-            "description": ReadOnly(f"PUT {PATH}"),
+            "name": ReadOnly(f"PUT {PATH}", PROJECT.records),
+            "description": ReadOnly(f"PUT {PATH}", PROJECT.records),
         }
 
     example: ClassVar = {

@@ -14,6 +14,7 @@ from validators.tokens.origins import ANY, Origin
 KINDS = ("admin", "client", "backend", "frontend")
 
 API_TOKEN = ResponseOnly(
+    "apiToken",
     ignored=("secret", "createdAt", "seenAt", "alias", *UNLEASH_ONLY["API token"]),
     read_only=dict.fromkeys(("tokenName", "username", "type", "environment", "project", "projects"), ""),
 )

@@ -32,7 +32,9 @@ class SignupTokenUpdate(Body):
 
 
 # A new token is always enabled, with the role Viewer. The PUT of api.md takes none of these.
-SIGNUP_TOKEN = ResponseOnly(ignored=("secret", "url", "enabled", "createdAt", "createdBy", "users", "role"))
+SIGNUP_TOKEN = ResponseOnly(
+    "publicSignupToken", ignored=("secret", "url", "enabled", "createdAt", "createdBy", "users", "role")
+)
 
 
 class PublicSignupTokenCreate(Body):

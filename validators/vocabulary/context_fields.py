@@ -9,6 +9,7 @@ from validators.fields import Boolean, ListOf, Name, Nested, Position, Text
 from validators.returned import UNLEASH_ONLY, ResponseOnly
 
 CONTEXT_FIELD = ResponseOnly(
+    "contextField contextFields",
     ignored=("createdAt", "usedInFeatures", "usedInProjects", "usedInSegments", *UNLEASH_ONLY["context field"]),
     read_only={"name": ""},
 )

@@ -10,6 +10,7 @@ from validators.flags.strategies import StrategyInput
 from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
 
 ENVIRONMENT = ResponseOnly(
+    "environment countedEnvironment",
     ignored=("projectCount", "apiTokenCount", "enabledToggleCount", *UNLEASH_ONLY["environment"]),
     read_only={
         "name": "",
@@ -65,7 +66,7 @@ class CloneEnvironment(EnvironmentName):
     """Body of a copy of an environment. projects None: all that have the environment."""
 
     class Meta(EnvironmentName.Meta):
-        include = ENVIRONMENT.in_new("name") | {"sortOrder": Ignored()}
+        include = ENVIRONMENT.in_new("name") | {"sortOrder": Ignored(records="environment")}
 
     example: ClassVar = {"name": "staging", "type": "preproduction", "projects": ["default"]}
 
@@ -123,13 +124,13 @@ class LinkEnvironment(Body):
     """Body that adds an environment to a project."""
 
     class Meta(Body.Meta):
-        include = ResponseOnly(UNLEASH_ONLY["environment"]).in_new()
+        include = ResponseOnly("environment countedEnvironment", UNLEASH_ONLY["environment"]).in_new()
 
     example: ClassVar = {"environment": "staging"}
 
     environment = Text(min=1, max=100, required=True, metadata={"description": "Name of the environment."})
-    changeRequestsEnabled = Ignored()
-    defaultStrategy = Ignored("Use the operation that sets the default strategy.")
+    changeRequestsEnabled = Ignored(records="projectEnvironment")
+    defaultStrategy = Ignored("Use the operation that sets the default strategy.", "projectEnvironment")
 
 
 class SetDefaultStrategy(StrategyInput):

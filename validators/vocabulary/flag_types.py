@@ -8,7 +8,7 @@ from validators import Body
 from validators.fields import Integer
 from validators.returned import ResponseOnly
 
-FLAG_TYPE = ResponseOnly(ignored=("id",), read_only={"name": "", "description": ""})
+FLAG_TYPE = ResponseOnly("flagType", ignored=("id",), read_only={"name": "", "description": ""})
 
 
 class UpdateLifetime(Body):

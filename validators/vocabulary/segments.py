@@ -7,7 +7,9 @@ from validators.fields import DESCRIPTION_MAX, Integer, ListOf, Nested, Text, Tr
 from validators.returned import ResponseOnly
 from validators.vocabulary.constraints import Constraint
 
-SEGMENT = ResponseOnly(ignored=("id", "createdAt", "usedInFeatures", "usedInProjects"), read_only={"createdBy": ""})
+SEGMENT = ResponseOnly(
+    "segment usedSegment", ignored=("id", "createdAt", "usedInFeatures", "usedInProjects"), read_only={"createdBy": ""}
+)
 
 
 class UpdateSegment(Body):

@@ -10,12 +10,13 @@ from validators.returned import ResponseOnly
 
 PARAMETER_TYPES = frozenset({"string", "percentage", "list", "number", "boolean"})
 STRATEGY_TYPE = ResponseOnly(
+    "strategyType",
     read_only={
         "name": "",
         "displayName": "",
         "editable": "",
         "deprecated": "POST /api/admin/strategies/{name}/deprecate or POST /api/admin/strategies/{name}/reactivate",
-    }
+    },
 )
 
 

@@ -8,7 +8,7 @@ from validators import Body
 from validators.fields import DESCRIPTION_MAX, Name, Text
 from validators.returned import UNLEASH_ONLY, ResponseOnly
 
-TAG_TYPE = ResponseOnly(ignored=UNLEASH_ONLY["tag type"], read_only={"name": ""})
+TAG_TYPE = ResponseOnly("tagType", ignored=UNLEASH_ONLY["tag type"], read_only={"name": ""})
 
 
 def require_two_characters(name: str) -> None:

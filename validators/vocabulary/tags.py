@@ -11,7 +11,7 @@ class Tag(Body):
     """A tag. check_tag_types() in rules/tags.py checks that its type exists."""
 
     class Meta(Body.Meta):
-        include = ResponseOnly(UNLEASH_ONLY["tag"]).in_new()
+        include = ResponseOnly("tag", UNLEASH_ONLY["tag"]).in_new()
 
     example: ClassVar = {"type": "simple", "value": "beta"}
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask
 
+from contract.routes import api_rules
 from sql.people import personal_tokens
 from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
-from tests.support.api_routes import api_rules
 from tests.support.fingerprint import fingerprint
 from tests.support.verdicts import CLOSED, changed, verdict
 from tests.support.world import Caller, refused

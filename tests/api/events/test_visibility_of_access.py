@@ -11,8 +11,7 @@ from sql.database import Connection, rows
 from sql.event_stream import Stream
 from sql.events import VisibleEvents
 from sql.people import groups, roles
-from tests import records
-from tests.support import fixtures
+from tests.support import fixtures, records
 from tests.support.deprecated_event_search import PATH as DEPRECATED
 from tests.support.deprecated_event_search import page as deprecated_page
 from tests.support.event_rows import fill_weeks

@@ -1,13 +1,13 @@
 """JSON Schema of fields and request bodies: the part of the OpenAPI document that describes validators/."""
 
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from marshmallow.fields import Raw
 
-from tests import records
-from tests.support.openapi_words import (
-    BODIES,
-)
+from contract.responses import SCHEMAS
+from contract.words import BODIES
 from validators import Body, fields
 from validators.client.contexts import EvaluationContext
 from validators.events import TYPES
@@ -25,9 +25,30 @@ from validators.people.users import Password, RootRole
 from validators.playground import Projects
 from validators.projects.core import EnvironmentName
 from validators.query_fields import Filter, Repeated
+from validators.returned import Ignored, ReadOnly
 from validators.tokens.origins import ORIGIN, Origin
 
-# Copied from api.md 3.
+TEXT: dict[str, Any] = {"type": ["string", "null"]}
+NUMBER: dict[str, Any] = {"type": ["number", "null"]}
+LIST: dict[str, Any] = {"type": "array", "items": {}}
+# The types of properties that only Unleash returns (UNLEASH_ONLY in validators/returned.py).
+UNLEASH_TYPES: dict[str, dict[str, Any]] = {
+    name: schema
+    for names, schema in (
+        ("color companyRole confirmPassword featureName milestoneId milestoneName oldPassword seatType", TEXT),
+        ("createdBy environment project sdkVersion updatedAt", TEXT),
+        ("activeSessions avgTimeToProduction cleanupCount deletedSessions milestoneOrder requiredApprovals", NUMBER),
+        ("potentiallyStaleFeatureCount staleFeatureCount technicalDebt totalMilestones", NUMBER),
+        ("productUpdatesEmailConsent secure sendEmail", {"type": "boolean"}),
+        (
+            "changeRequestIds instances linkTemplates links releasePlans safeguards seenToggles",
+            {"type": "array", "items": {}},
+        ),
+    )
+    for name in names.split()
+}
+
+# The pattern of filters in the specification.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
 
 
@@ -38,7 +59,7 @@ def name_of(body: type[Body]) -> str:
     tagInputSchema.
     """
     name = f"{body.__name__[0].lower()}{body.__name__[1:]}"
-    return BODIES.get(body) or f"{name}{'Input' if name in records.SCHEMAS else ''}Schema"
+    return BODIES.get(body) or f"{name}{'Input' if name in SCHEMAS else ''}Schema"
 
 
 def component(file: str) -> str:
@@ -46,12 +67,27 @@ def component(file: str) -> str:
     return f"#/components/schemas/{file.removesuffix('.json')}Schema"
 
 
-def shape(_converter: Any, field: fields.fields.Field, **_: Any) -> dict[str, Any]:
-    """Return the JSON Schema of a field, with its description."""
+def pointed(schema: Any) -> Any:
+    """Return the schema of a record, with references to components instead of files."""
+    if isinstance(schema, list):
+        return [pointed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: component(value) if key == "$ref" else pointed(value) for key, value in schema.items()}
+
+
+def shape(_converter: Any, field: fields.fields.Field, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a field, with its description. ret: what apispec knows of it."""
     if not field.metadata.get("description"):
         name = f"{type(field.parent).__name__}.{field.name}"
         raise TypeError(f'{name} has no description: give it one as metadata={{"description": "..."}}')
-    return {"description": field.metadata["description"]} | json_schema(field)
+    described = {"description": field.metadata["description"]}
+    if isinstance(field.parent, Body) and "default" in ret:
+        # Generators of types make a property with a default required, in requests too.
+        default = ret.pop("default")
+        if default is not None:
+            described["description"] += f" Default: `{json.dumps(default)}`."
+    return described | json_schema(field)
 
 
 def json_schema(field: fields.fields.Field) -> dict[str, Any]:
@@ -149,10 +185,31 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return reference(body)
         case fields.ObjectOf(value_field=inner):
             return {"type": "object", "additionalProperties": json_schema(inner), "maxProperties": fields.MAX_KEYS}
+        case Ignored() | ReadOnly():
+            return type_in_records(str(field.name), field.metadata["records"].split())
         case fields.Anything() | Raw():
             return {}
         case _:
             raise TypeError(f"{type(field).__name__} has no place in the OpenAPI document: give it one here")
+
+
+def type_in_records(name: str, records: Iterable[str]) -> dict[str, Any]:
+    """Return the JSON Schema of a property of the first of these records that has it, maybe in an object inside."""
+    for record in records:
+        for found in properties(SCHEMAS[record], name):
+            return pointed({key: part for key, part in found.items() if key not in ("description", "examples")})
+    return UNLEASH_TYPES[name]
+
+
+def properties(schema: Any, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the schemas of the properties with this name, those of outer objects first."""
+    if isinstance(schema, dict):
+        if name in schema.get("properties", {}):
+            yield schema["properties"][name]
+        schema = [*schema.values()]
+    if isinstance(schema, list):
+        for part in schema:
+            yield from properties(part, name)
 
 
 def text(field: fields.Text) -> dict[str, Any]:

@@ -1,12 +1,9 @@
-"""Write docs/reference/operations.md, with a curl command for each operation. `make generate` runs it."""
+"""docs/reference/operations.md, with a curl command for each operation."""
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from typing import Any
-
-from blueprints.documentation import DOCS
 
 HEAD = """# Every operation with curl
 This page is generated from [openapi.json](../openapi.json). `BASE` is the address of the server, `KEY` an API token or
@@ -36,7 +33,7 @@ def command(method: str, path: str, operation: dict[str, Any]) -> str:
     words = ["curl"]
     if method != "GET":
         words.append(f"-X {method}")
-    if operation["security"]:
+    if "security" not in operation:
         words.append('-H "Authorization: $KEY"')
     if "requestBody" in operation:
         example = operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
@@ -48,7 +45,3 @@ def command(method: str, path: str, operation: dict[str, Any]) -> str:
     if needed:
         path += "?" + "&".join(f"{each['name']}={each['schema']['examples'][0]}" for each in needed)
     return " ".join([*words, f'"$BASE{path}"'])
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page(json.loads((DOCS / "openapi.json").read_text(encoding="utf-8"))))

@@ -1,12 +1,9 @@
-"""The documented records as JSON Schemas, one a file, and the oracle that holds every answer of the service against
-them.
-"""
+"""Check that a response is what the contract documents: status, headers and record."""
 
 import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -18,16 +15,14 @@ from referencing.jsonschema import DRAFT202012
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
+from contract.responses import SCHEMAS, error_record, headers, statuses
+from contract.routes import is_page
 from serving import browser_headers as browser_rules
-from serving.contract import ALWAYS, CONTRACTS, Operation
+from serving.contract import CONTRACTS, Operation
 from serving.event_stream import LINES
 from serving.mount import without_extra_slashes
 from serving.path_converters import keep_encoded_slashes
-from tests.support.api_routes import is_page
 
-SCHEMAS: dict[str, dict[str, Any]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))
-}
 # Without $schema: it would make jsonschema validate a referenced record with its own validator instead of ours.
 REGISTRY: Registry = Registry().with_resources(
     (f"{name}.json", DRAFT202012.create_resource({key: part for key, part in schema.items() if key != "$schema"}))
@@ -129,7 +124,7 @@ def check_text(record: str, text: bytes, what: str) -> None:
     expect(
         error is None,
         what,
-        f"does not fit tests/records/{record}.json: {error.json_path}: {error.message}" if error else "",
+        f"does not fit contract/records/{record}.json: {error.json_path}: {error.message}" if error else "",
     )
     # Load balancers may compare the exact body of /health. The flags of applications are many, and have no spaces.
     expect(
@@ -165,38 +160,3 @@ def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | N
     except HTTPException:
         return None, None
     return endpoint, CONTRACTS.get(app.view_functions[endpoint])
-
-
-def error_record(endpoint: str | None, status: int) -> str:
-    """The record of a refusal: the three keys, and more in the login form and in OFREP."""
-    if endpoint is not None and endpoint.startswith("ofrep."):
-        return "ofrepError"
-    return "loginRequired" if (endpoint, status) == ("account.get_account", 401) else "error"
-
-
-def statuses(operation: Operation | None) -> set[int]:
-    """Every status that an operation documents; those of no operation are 404 and 405."""
-    if operation is None:
-        return {*ALWAYS, 404, 405}
-    return {operation.status, *operation.refuses, *ALWAYS} | ({304} if operation.etag else set())
-
-
-def headers(endpoint: str | None, operation: Operation | None, status: int) -> list[str]:
-    """The headers that the OpenAPI document promises for an answer of this status."""
-    promised = ["X-Request-ID"]
-    if status in (429, 503):
-        promised.append("Retry-After")
-    good = operation is not None and status == operation.status
-    if operation is not None and operation.etag and status in (operation.status, 304):
-        promised += ["ETag", "Vary", "Cache-Control"]
-    if good and status == 201:
-        promised.append("Location")
-    if good and operation.deprecated:
-        promised += ["Deprecation"]
-    if good and isinstance(operation.deprecated, str):
-        promised += ["Link"]
-    if good and status == 302:
-        promised += ["Location", "Set-Cookie", "Clear-Site-Data"]
-    if good and endpoint == "login.log_in":
-        promised.append("Set-Cookie")
-    return promised

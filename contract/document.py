@@ -14,24 +14,18 @@ from werkzeug.routing import Rule
 
 import blueprints
 from app import create_app
-from serving.contract import ALWAYS, CONTRACTS, Operation
+from contract.fields import component, name_of, pointed, reference, shape
+from contract.refusals import GENERAL
+from contract.responses import SCHEMAS, error_record, headers
+from contract.routes import api_rules, camel, is_page, path_of
+from contract.words import ABOUT, CONTENTS, HEADERS, PATH_WORDS, PATH_WORDS_OF, SECURITY
+from serving.contract import ALWAYS, CONTRACTS, Operation, Refusal
 from serving.errors import NAMES
 from serving.event_stream import LINES
 from serving.version import VERSION
-from tests import records
-from tests.support.api_routes import api_rules, is_page
-from tests.support.openapi_fields import component, name_of, reference, shape
-from tests.support.openapi_refusals import REFUSALS, SPECIAL_REFUSALS
-from tests.support.openapi_words import (
-    ABOUT,
-    CONTENTS,
-    HEADERS,
-    PATH_WORDS,
-    PATH_WORDS_OF,
-    SECURITY,
-)
 from validators import MAX_ITEMS, Body, fields
 
+GENERAL_ONLY = Refusal()
 SERVER = "http://127.0.0.1:4242"
 # What the 401 of GET /api/admin/user has beside the three keys.
 LOGIN_FORM: dict[str, Any] = {"type": "password", "path": "/auth/simple/login", "defaultHidden": False, "options": []}
@@ -65,6 +59,7 @@ def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
         info={"description": ABOUT, "license": {"name": "MIT", "identifier": "MIT"}},
         servers=[{"url": SERVER}],
         tags=its_tags,
+        security=[{name: []} for name in SECURITY],
     )
     assert plugin.converter is not None
     plugin.converter.add_attribute_function(shape)
@@ -107,39 +102,19 @@ def with_nested(body: type[Body]) -> list[type[Body]]:
 
 def add_components(spec: APISpec, described_bodies: Iterable[type[Body]]) -> None:
     """Add records, bodies, refusals, headers and security schemes to the components."""
-    for name, schema in records.SCHEMAS.items():
+    for name, schema in SCHEMAS.items():
         spec.components.schema(
             f"{name}Schema", pointed({key: value for key, value in schema.items() if key != "$schema"})
         )
     # apispec raises an error if two bodies have the same name.
     for body in described_bodies:
         spec.components.schema(name_of(body), body.schema, schema=body())
-    for status, (description, message) in REFUSALS.items():
-        spec.components.response(NAMES[status], refusal(status, description, message))
+    for status in GENERAL:
+        spec.components.response(NAMES[status], error_response(status))
     for name, description in HEADERS.items():
         spec.components.header(name, {"description": description, "schema": {"type": "string"}})
     for name, scheme in SECURITY.items():
         spec.components.security_scheme(name, scheme)
-
-
-def pointed(schema: Any) -> Any:
-    """Return the schema of a record, with references to components instead of files."""
-    if isinstance(schema, list):
-        return [pointed(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {key: component(value) if key == "$ref" else pointed(value) for key, value in schema.items()}
-
-
-def path_of(rule: Rule | str) -> str:
-    """Return /a/{projectId} for /a/<project_id>."""
-    return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", str(rule))
-
-
-def camel(words: str) -> str:
-    """Return projectId for project_id."""
-    first, *others = words.split("_")
-    return first + "".join(word.title() for word in others)
 
 
 def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[str, Any]:
@@ -153,8 +128,9 @@ def described(endpoint: str, view: Callable[..., object], rule: Rule) -> dict[st
         "description": re.sub(r"(?<!\n)\n(?!\n)", " ", rest.strip()),
         "parameters": list(parameters(endpoint, contract, rule)),
         "responses": responses(endpoint, contract),
-        "security": [] if contract.public else [{name: []} for name in SECURITY],
     }
+    if contract.public:
+        operation["security"] = []
     if contract.body:
         operation["requestBody"] = {"required": True, "content": {"application/json": request_body(contract)}}
     if contract.deprecated:
@@ -194,7 +170,7 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
         "headers": promised(endpoint, contract, contract.status),
     }
     if contract.record:
-        good["description"] = records.SCHEMAS[contract.record]["description"]
+        good["description"] = SCHEMAS[contract.record]["description"]
         good["content"] = {"application/json": {"schema": {"$ref": component(contract.record)}}}
         if contract.lines:
             # OpenAPI 3.1 can describe a line, but not a sequence of lines.
@@ -204,11 +180,10 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
         good["content"] = {contract.content: {"schema": schema}}
     refusals = {}
     for status in sorted({*contract.refuses, *ALWAYS}):
-        special = SPECIAL_REFUSALS.get((endpoint, status))
-        record = records.error_record(endpoint, status)
-        ordinary = not special and record == "error"
+        record = error_record(endpoint, status)
+        general = status not in contract.errors and record == "error"
         refusals[str(status)] = (
-            NAMES[status] if ordinary else refusal(status, *special or REFUSALS[status], record=record)
+            NAMES[status] if general else error_response(status, contract.errors.get(status, GENERAL_ONLY), record)
         )
     unmodified = {}
     if contract.etag:
@@ -219,11 +194,12 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
     return {str(contract.status): good} | unmodified | refusals
 
 
-def refusal(
-    status: int, description: str, message: str, name: str | None = None, *, record: str = "error"
-) -> dict[str, Any]:
-    """Return the response of a status from 400 on. Its example has this message."""
-    example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": name or NAMES[status], "message": message}
+def error_response(status: int, refusal: Refusal = GENERAL_ONLY, record: str = "error") -> dict[str, Any]:
+    """Return the response of a status from 400 on, with an example."""
+    general = GENERAL[status]
+    description = refusal.description or general.description
+    message = refusal.message or refusal.description or general.message
+    example = {"id": "0f9c1f0e-7f5d-4d6a-9b1e-3c2f5a8e1b47", "name": refusal.name or NAMES[status], "message": message}
     if record == "loginRequired":
         example |= LOGIN_FORM
     elif record == "ofrepError":
@@ -236,13 +212,9 @@ def refusal(
 
 def promised(endpoint: str | None, contract: Operation | None, status: int) -> dict[str, str]:
     """Return references to the headers of a response."""
-    return {name: name for name in records.headers(endpoint, contract, status)}
+    return {name: name for name in headers(endpoint, contract, status)}
 
 
-def generate() -> str:
+def text_of(document: dict[str, Any]) -> str:
     """Return the document as the text of docs/openapi.json."""
-    return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(generate())
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

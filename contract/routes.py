@@ -1,5 +1,6 @@
-"""The routes of the API, without those of the pages for people."""
+"""The routes of the API, without those of the pages, and their paths in the document."""
 
+import re
 from collections.abc import Iterator
 
 from flask import Flask
@@ -14,3 +15,14 @@ def api_rules(app: Flask, endpoint: str | None = None) -> Iterator[Rule]:
 def is_page(endpoint: str | None) -> bool:
     """Return whether an endpoint is a page for people."""
     return endpoint is not None and endpoint.startswith("pages.")
+
+
+def path_of(rule: Rule | str) -> str:
+    """Return /a/{projectId} for /a/<project_id>."""
+    return re.sub(r"<(?:[a-z_]+:)?([a-z_]+)>", lambda found: f"{{{camel(found[1])}}}", str(rule))
+
+
+def camel(words: str) -> str:
+    """Return projectId for project_id."""
+    first, *others = words.split("_")
+    return first + "".join(word.title() for word in others)
