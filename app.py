@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flask import Flask, Response, request
+from flask import Flask, request
 from werkzeug.exceptions import BadRequest
 
 import blueprints
@@ -29,7 +29,7 @@ from sql import database
 
 
 class Service(Flask):
-    """Flask with the places of serving/caller_limit.py.
+    """Flask with the limit of serving/caller_limit.py.
 
     It does not support asynchronous views, which Flask would look for at each call of a function.
     """
@@ -37,15 +37,20 @@ class Service(Flask):
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func
 
-    def full_dispatch_request(self) -> Response:
-        with caller_limit.kept_places():
-            return super().full_dispatch_request()
+    def dispatch_request(self) -> Any:
+        with caller_limit.place_of_known_caller():
+            return super().dispatch_request()
 
 
-def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ) -> Flask:
+def create_app(
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    revive: Callable[[], None] | None = None,
+) -> Flask:
     """Return the application with the settings in environ. Raises SettingError if one is invalid.
 
-    overrides: values by setting name. They replace those in environ, and are not checked.
+    overrides: values by setting name. They replace those in environ, and are not checked. revive: restarts the database
+    if it has ended, or raises an error.
     """
     app = Service(__name__, static_folder=None)
     app.config.from_mapping(start.load_settings(environ) | dict(overrides or {}))
@@ -54,15 +59,15 @@ def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str,
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.url_map.converters |= CONVERTERS
-    database.init_app(app)
+    # Register these hooks first, so that the measured time includes the other hooks.
+    meters = metrics_endpoint.init_app(app)
+    request_log.init_app(app)
+    database.init_app(app, limit=caller_limit.place_while_lent, meter=meters, revive=revive)
     caller_limit.init_app(app)
     passwords.init_app(app)
     client_access.init_app(app)
     client_documents.init_app(app)
     report_writer.init_app(app)
-    # Register these hooks first, so that the measured time includes the other hooks.
-    metrics_endpoint.init_app(app)
-    request_log.init_app(app)
     browser_headers.init_app(app)
     deprecation.init_app(app)
     slow_requests.init_app(app)
@@ -75,9 +80,6 @@ def create_app(overrides: Mapping[str, Any] | None = None, environ: Mapping[str,
         app.register_blueprint(blueprint)
     errors.init_app(app)
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
-    if app.config["BASE_PATH"] == "/api":
-        # /api/admin/projects is then the path of the API, which a proxy may have stripped, and not the page /admin/….
-        roots.discard("admin")
     app.wsgi_app = Mount(app.wsgi_app, app.config["BASE_PATH"], roots)
     return app
 

@@ -11,8 +11,7 @@ import sys
 import time
 from contextlib import suppress
 
-from serving import metrics_server as metrics
-from serving import start
+from serving import metrics_files, start
 from serving.settings import SettingError
 from serving.worker import Worker
 from sql.database.migrate import DatabaseProblem
@@ -76,18 +75,17 @@ def on_starting(_server):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     refuse_taken_port()
     try:
-        metrics.prepare(chosen)
+        metrics_files.prepare(chosen)
         start.prepare_database_once(os.environ)
     except (SettingError, DatabaseProblem) as error:
         print(error, file=sys.stderr)
-        metrics.close()
+        metrics_files.close()
         start.release_servers()
         sys.exit(1)
 
 
 def when_ready(_server):
-    """Print and keep the address, and listen on METRICS_PORT."""
-    metrics.serve()
+    """Print and keep the address."""
     start.keep_address(chosen["BASE_URL"])
     print(f"Serving at {chosen['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
 
@@ -99,7 +97,7 @@ def pre_fork(server, worker):
     # With the default of 700, a body of 450,000 empty lists takes 0.12 s to parse, and no other thread runs during this
     # time. With 10,000 it takes 0.06 s.
     gc.set_threshold(10_000)
-    worker.slot = metrics.free_slot(other.slot for other in server.WORKERS.values())
+    worker.slot = metrics_files.free_slot(other.slot for other in server.WORKERS.values())
 
 
 # Parameters of mallopt() in glibc.
@@ -126,7 +124,7 @@ def post_fork(server, worker):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_ARENA_MAX, 1)
         mallopt(M_TRIM_THRESHOLD, 128 * 1024)
-    metrics.count_in(worker.slot)
+    metrics_files.count_in(worker.slot)
 
 
 def post_worker_init(worker):
@@ -144,10 +142,10 @@ def worker_exit(_server, _worker):
 
 def child_exit(_server, worker):
     """Drop the dead worker's gauges, keep its counters."""
-    metrics.forget_gauges(worker.slot)
+    metrics_files.forget_gauges(worker.slot)
 
 
 def on_exit(_server):
     """Stop the embedded PostgreSQL last."""
-    metrics.close()
+    metrics_files.close()
     start.release_servers()

@@ -10,7 +10,6 @@ from sql.database.migrate import DatabaseProblem
 
 try:
     prepare_database_once(os.environ)
-    app = create_app()
-    app.extensions["database"].revive = revive
+    app = create_app(revive=revive)
 except (SettingError, DatabaseProblem) as problem:
     sys.exit(str(problem))

@@ -29,7 +29,7 @@ def get_readiness() -> Response:
 
     The database must respond and have the schema of this version. Use it as a readiness probe.
     """
-    with connection() as conn:
+    with connection(limited=False) as conn:
         version = migrate.version(conn)
     if version != migrate.VERSION:
         raise Unavailable(f"The database has schema version {version}; this service needs {migrate.VERSION}.")

@@ -23,6 +23,27 @@ ID_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True)
+class Caller:
+    """The sender of a request, as g.caller: who is limited and logged.
+
+    via: session, personal-token or api-token. id: of the user, or of the API token. origins: those whose pages can read
+    the response. None for all.
+    """
+
+    via: str
+    id: int
+    origins: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.via}:{self.id}"
+
+    @property
+    def account(self) -> str:
+        """Return the user or the API token. All sessions and personal tokens of a user are one account."""
+        return f"{'api-token' if self.via == 'api-token' else 'user'}:{self.id}"
+
+
+@dataclass(frozen=True)
 class Actor:
     """The caller of a request, or the service itself: the author of events."""
 
@@ -80,7 +101,7 @@ def require(
     if caller is None:
         g.caller = None
         raise Unauthorized("A valid API token in the header Authorization, or a session, is required.")
-    g.caller = f"{caller['via']}:{caller['user_id'] or caller['key_id']}"
+    g.caller = Caller(caller["via"], caller["user_id"] or caller["key_id"])
     # Our choice: client and frontend tokens are for SDKs only.
     if caller["key_kind"] not in (None, "admin"):
         raise Forbidden(f"A {caller['key_kind']} token cannot use the admin API.")

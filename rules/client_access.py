@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock, Semaphore
 from typing import Any
 
@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import PoolTimeout
 from werkzeug.exceptions import Forbidden, Unauthorized
 
-from rules.access import credentials
+from rules.access import Caller, credentials
 from rules.shared_calls import SharedCalls
 from sql import access
 from sql.client import tokens
@@ -42,7 +42,7 @@ class ClientToken:
     environment, projects: None for all. origins: of a frontend token, None for those of the setting FRONTEND_ORIGINS.
     revision: grows with every change that can alter the flags of the token. mark: a random number that each of these
     changes draws, because the same revision can come again after a failover or a restore. default_environment: the one
-    that a token for all environments gets if the request names none.
+    that a token for all environments gets if the request names none. is_stale: the database could not be asked.
     """
 
     id: int
@@ -54,6 +54,7 @@ class ClientToken:
     revision: int
     mark: int
     default_environment: str | None
+    is_stale: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,7 @@ class ClientAccess:
             known = self._known.get(digest)
             if known is None or time.monotonic() > min(known.asked_at + self.stale, known.expires_at):
                 raise
-            g.is_stale = True
-            return known.token
+            return replace(known.token, is_stale=True)
         return found and found.token
 
     def _ask(self, digest: bytes) -> KnownToken | None:
@@ -125,7 +125,7 @@ class ClientAccess:
         if not self._slots.acquire(timeout=self.wait):
             raise PoolTimeout("The connections for applications are in use.")
         try:
-            with connection() as conn:
+            with connection(limited=False) as conn:
                 yield conn
         finally:
             self._slots.release()
@@ -172,13 +172,12 @@ def require_client(*kinds: str) -> ClientToken:
     """
     # Our choice: sessions are not for applications, so a cookie is ignored.
     digest, _ = credentials(request)
-    g.is_client = True
     g.caller = None
     # SDKs stop for ever after 401 or 403, so both are only for tokens that are certainly wrong.
     token = None if digest is None else client_access().find(digest)
     if token is None:
         raise Unauthorized("A valid client or frontend token is required in the header Authorization.")
-    g.caller = f"{'personal' if token.kind == 'personal' else 'api'}-token:{token.id}"
+    g.caller = Caller(f"{'personal' if token.kind == 'personal' else 'api'}-token", token.id)
     if token.kind not in kinds:
         raise Forbidden(f"A {token.kind} token cannot do this. Use a {' or '.join(kinds[:-1])} token.")
     return token

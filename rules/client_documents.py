@@ -7,12 +7,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from hashlib import blake2b
 from threading import Lock
 from typing import Any
 
-from flask import Flask, current_app, g
+from flask import Flask, current_app
 from werkzeug.exceptions import NotFound
 
 from evaluation.document import Document
@@ -116,8 +117,11 @@ class ClientDocuments:
         self._lock = Lock()
         self._calls: SharedCalls[ClientDocument] = SharedCalls()
 
-    def get(self, token: ClientToken, query: ClientQuery) -> ClientDocument:
-        """Return the flags of a query. While the database cannot be reached, return the last ones that are known."""
+    def get(self, token: ClientToken, query: ClientQuery) -> tuple[ClientDocument, timedelta | None]:
+        """Return the flags of a query, and None.
+
+        While the database cannot be reached, return the last ones that are known, and their age.
+        """
         # Tokens count the changes of their own environment and projects, so revisions of different ones do not compare.
         key = query, token.environment, token.projects
         version = token.revision, token.mark
@@ -125,13 +129,13 @@ class ClientDocuments:
             kept = self._kept.get(key)
             if kept is not None:
                 self._kept.move_to_end(key)
-        if g.get("is_stale"):
+        if token.is_stale:
             return stale(kept)
         if kept is not None and kept.version == version:
             kept.current_at = time.monotonic()
-            return kept.document
+            return kept.document, None
         try:
-            return self._calls.call(
+            document = self._calls.call(
                 (key, version),
                 lambda: self._read(key, query, version),
                 since=0.0,
@@ -141,6 +145,7 @@ class ClientDocuments:
             if kept is None:
                 raise
             return stale(kept)
+        return document, None
 
     def _read(self, key: Any, query: ClientQuery, version: tuple[int, int]) -> ClientDocument:
         began = time.monotonic()
@@ -170,15 +175,14 @@ class ClientDocuments:
         return sum(kept.document.size for kept in self._kept.values())
 
 
-def stale(kept: KeptDocument | None) -> ClientDocument:
-    """Return a document that may not be current, and note its age. Raise 503 if there is none, or it is too old."""
+def stale(kept: KeptDocument | None) -> tuple[ClientDocument, timedelta]:
+    """Return a document that may not be current, and its age. Raise 503 if it is too old or missing."""
     access = client_access()
     age = 0.0 if kept is None else time.monotonic() - kept.current_at
     if kept is None or age > access.stale:
         raise Unavailable
     access.warn(age)
-    g.client_age = int(age)
-    return kept.document
+    return kept.document, timedelta(seconds=age)
 
 
 def init_app(app: Flask) -> None:
@@ -188,8 +192,8 @@ def init_app(app: Flask) -> None:
 
 def document(
     token: ClientToken, environment: str, payload: Mapping[str, Any] | None = None, *, inline: bool = False
-) -> ClientDocument:
-    """Return the flags of a token in an environment.
+) -> tuple[ClientDocument, timedelta | None]:
+    """Return the flags of a token in an environment, and their age if they may not be current, else None.
 
     payload: which of its flags, as validators.client.features.ClientFeatures loads it. None: all. inline: the
     constraints of segments are among those of the strategies.

@@ -1,90 +1,118 @@
 """Limit each caller to half of a worker's database connections.
 
-A caller is a user, an API token, or the address of a client without valid credentials. The place of a user or API token
-is kept until the response is built, because that can take longer than the statements. An address keeps its place only
+A caller is a user, an API token, or the address of a client without valid credentials. A user or API token keeps its
+place until the response is built, because that can take longer than the statements. An address keeps its place only
 while a connection is lent, because many people can share it, and a login takes most of its time without a connection.
+So does a user in the first request with new credentials, because only the database knows whose they are.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import lru_cache
 from threading import Semaphore
 
 from flask import Flask, current_app, g, has_request_context, request
 
-from rules.access import credentials
+from rules.access import Caller, credentials
 from serving.body_limits import held
 from serving.client_address import client_address
 from sql import access
-from sql.database import database
+from sql.database import connection, database
 from validators.errors import RateLimited
 
+# Applications have a limit of their own (rules/client_access.py). Health checks have none.
+EXEMPT = ("/api/client", "/api/frontend", "/ofrep", "/health", "/ready")
+# Known credentials at most.
+MAX_KNOWN = 10_000
+Credentials = tuple[bytes | None, bytes | None]
+# Whether this thread holds a place.
+holds_place: ContextVar[bool] = ContextVar("holds_place", default=False)
 
-def init_app(app: Flask) -> None:
-    """Make requests acquire the semaphores of their caller before they get a database connection."""
-    size, threads, wait = (app.config[name] for name in ("DATABASE_POOL_SIZE", "THREADS", "WAIT_SECONDS"))
 
-    @lru_cache(10_000)
-    def semaphores_of(_caller: str) -> tuple[Semaphore, Semaphore]:
-        # The first limits the requests of a caller, because waiting requests occupy threads that other callers need.
-        # The second limits the connections.
-        return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
+class CallerLimit:
+    """The places of all callers in this worker."""
+
+    def __init__(self, size: int, threads: int, wait: float) -> None:
+        """Limit callers. size: connections of the worker. threads: of the worker. wait: seconds for a connection."""
+        self.wait = wait
+        # The caller of credentials never changes.
+        self.known: dict[Credentials, Caller] = {}
+
+        @lru_cache(MAX_KNOWN)
+        def semaphores_of(_account: str) -> tuple[Semaphore, Semaphore]:
+            # The first limits the requests of a caller, because waiting requests occupy threads that other callers
+            # need. The second limits the connections.
+            return Semaphore(max(size, threads // 2)), Semaphore(max(1, size // 2))
+
+        self.semaphores_of = semaphores_of
 
     @contextmanager
-    def acquired(caller: str) -> Iterator[None]:
+    def place(self, caller: Caller | None) -> Iterator[None]:
+        """Hold a place of the caller, or of the client's address, during the block.
+
+        Raises RateLimited if none becomes free in time.
+        """
         with ExitStack() as stack:
-            for semaphore, timeout in zip(semaphores_of(caller), (0, wait), strict=True):
+            semaphores = self.semaphores_of(caller.account if caller else client_address())
+            for semaphore, timeout in zip(semaphores, (0, self.wait), strict=True):
                 if not semaphore.acquire(timeout=timeout):
+                    g.setdefault("caller", caller)  # For the log.
                     # 503 while the database does not respond: then the caller has not sent too much.
                     database().require_response()
                     raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
                 stack.callback(semaphore.release)
+            token = holds_place.set(True)
+            stack.callback(holds_place.reset, token)
             yield
 
-    @lru_cache(10_000)  # A credential always belongs to the same caller. Unknown credentials are not cached.
-    def caller_of(key: bytes | None, session: bytes | None) -> str:
-        g.is_authenticating = True
-        with acquired(client_address()), database().connection() as conn:
+    def caller_of(self, keys: Credentials) -> Caller | None:
+        """Return the caller with these credentials, or None if they are invalid."""
+        caller = self.known.get(keys)
+        if caller is None and any(keys):
             none = {"permissions": (), "project": None, "environment": None}
-            caller = access.authenticate(conn, key=key, session=session, **none)
-        g.is_authenticating = False
-        if caller is None:
-            raise LookupError
-        return f"user:{caller['user_id']}" if caller["user_id"] else f"api-token:{caller['key_id']}"
+            with self.place(None), connection() as conn:
+                found = access.authenticate(conn, key=keys[0], session=keys[1], **none)
+            if found is not None:
+                if len(self.known) >= MAX_KNOWN:
+                    self.known.clear()
+                caller = self.known[keys] = Caller(found["via"], found["user_id"] or found["key_id"])
+        return caller
 
-    def limit_caller() -> AbstractContextManager[None]:
-        if not has_request_context() or request.endpoint == "health.get_readiness":
-            return nullcontext()
-        if g.get("is_authenticating") or g.get("is_client") or g.get("has_place"):
-            return nullcontext()
-        g.limited_caller, keys = None, credentials(request)
-        with suppress(LookupError):
-            g.limited_caller = caller_of(*keys) if any(keys) else None
-        g.setdefault("caller", g.limited_caller)  # For the log, if the limit refuses the request.
-        place = acquired(g.limited_caller or client_address())
-        if not g.get("places") or not g.limited_caller:
-            return place
-        g.places.enter_context(place)
-        g.has_place = True
+
+def init_app(app: Flask) -> None:
+    """Begin without known callers."""
+    app.extensions["caller_limit"] = CallerLimit(
+        app.config["DATABASE_POOL_SIZE"], app.config["THREADS"], app.config["WAIT_SECONDS"]
+    )
+    app.extensions["validations_of"] = lru_cache(MAX_KNOWN)(lambda _account: Semaphore())
+
+
+def caller_limit() -> CallerLimit:
+    """Return the places of the current app."""
+    return current_app.extensions["caller_limit"]
+
+
+def place_of_known_caller() -> AbstractContextManager[None]:
+    """Hold the place of the request's user or API token during the block, if their credentials are known."""
+    caller = None if request.path.startswith(EXEMPT) else caller_limit().known.get(credentials(request))
+    return nullcontext() if caller is None else caller_limit().place(caller)
+
+
+def place_while_lent() -> AbstractContextManager[None]:
+    """Hold the place of the request's caller during the block, unless it holds one already."""
+    if holds_place.get() or not has_request_context():
         return nullcontext()
+    limit = caller_limit()
+    return limit.place(limit.caller_of(credentials(request)))
 
-    app.extensions["database"].limit_caller = limit_caller
-    app.extensions["validations_of"] = lru_cache(10_000)(lambda _caller: Semaphore())
 
-
-@contextmanager
-def kept_places() -> Iterator[None]:
-    """Keep the place that the request takes until the end of the block."""
-    with ExitStack() as places:
-        g.places, g.has_place = places, False
-        try:
-            yield
-        finally:
-            # Streams continue after their response is built. They take a place for each batch.
-            g.places, g.has_place = None, False
+def account() -> str | None:
+    """Return the user or API token of the request, or None if there is none."""
+    return g.caller.account if g.get("caller") else None
 
 
 def one_validation() -> AbstractContextManager[None]:
     """Validate one import of the caller at a time in this worker. It takes much CPU time, and needs no permission."""
     message = "You have too many validations at the same time. Wait until some of them finish."
-    return held(current_app.extensions["validations_of"](g.get("limited_caller")), RateLimited(message, 1))
+    return held(current_app.extensions["validations_of"](account()), RateLimited(message, 1))

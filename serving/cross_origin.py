@@ -1,6 +1,7 @@
 """Let web pages of other origins use the operations for browsers (CORS)."""
 
 import re
+from dataclasses import replace
 
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import Forbidden
@@ -46,11 +47,12 @@ def preflight_response() -> Response | None:
 def require_page(*kinds: str) -> ClientToken:
     """Return the token of the request. Raise 403 for a page whose origin cannot use it, else as require_client()."""
     token = require_client(*kinds)
-    g.origins = token.origins or current_app.config["FRONTEND_ORIGINS"]
+    origins = token.origins or current_app.config["FRONTEND_ORIGINS"]
+    g.caller = replace(g.caller, origins=origins)
     # Our choice: 403 instead of a response that the browser hides from the page. Otherwise the page could still report
     # usage, and the log would not show it. Requests without the header, such as those of apps, are allowed.
     origin = request.headers.get("Origin")
-    if origin is not None and not allows(g.origins, origin):
+    if origin is not None and not allows(origins, origin):
         raise Forbidden("Pages of this origin cannot use this token. Add the origin to origins of the token.")
     return token
 
@@ -62,7 +64,7 @@ def add_headers(response: Response) -> Response:
     response.vary.add("Origin")
     # Our choice: every page can read responses before the token is known, such as a 401. They contain nothing private,
     # and an SDK that cannot read them cannot tell them from a broken connection.
-    origins, origin = g.get("origins", (ANY,)), request.headers.get("Origin")
+    origins, origin = (g.get("caller") and g.caller.origins) or (ANY,), request.headers.get("Origin")
     if allows(origins, origin or ANY):
         response.headers["Access-Control-Allow-Origin"] = ANY if ANY in origins else origin
         response.headers["Access-Control-Expose-Headers"] = "ETag"

@@ -1,6 +1,7 @@
 """Requests that evaluate flags for one user: the context of the request, and the response."""
 
 import gzip
+from datetime import timedelta
 from hashlib import blake2b
 
 from flask import Response
@@ -24,10 +25,14 @@ def completed(token: ClientToken, context: Context) -> Context:
     return known | context | {"environment": environment_of(token, None)}
 
 
-def hashed_response(text: str) -> Response:
-    """Return a response with JSON text, or 304 if the client has it already, which the ETag says."""
+def hashed_response(text: str, age: timedelta | None) -> Response:
+    """Return a response with JSON text, or 304 if the client has it already, which the ETag says.
+
+    age: of the flags, if they may not be current.
+    """
     body = text.encode()
     # The hash of the body, not a revision of the flags: SDKs send the ETag of the last user with the next one.
     etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
     is_long = len(body) >= GZIP_FROM_BYTES
-    return etag_response(etag, lambda: body, (lambda: gzip.compress(body, GZIP_LEVEL, mtime=0)) if is_long else None)
+    gzipped = (lambda: gzip.compress(body, GZIP_LEVEL, mtime=0)) if is_long else None
+    return etag_response(etag, lambda: body, gzipped, age=age)

@@ -7,11 +7,12 @@ from functools import lru_cache
 from threading import BoundedSemaphore
 from typing import Any
 
-from flask import Flask, Response, current_app, g, request, stream_with_context
+from flask import Flask, Response, current_app, request, stream_with_context
 from werkzeug.exceptions import HTTPException
 
 from rules.access import require
 from serving import request_log
+from serving.caller_limit import account, place_of_known_caller
 from sql.database import connection
 from sql.event_stream import Stream, newest
 from validators.errors import RateLimited, Unavailable
@@ -40,7 +41,7 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
     if request.method == "HEAD":
         return Response(mimetype=LINES)
     # Our choice: the number of streams is limited, because each one occupies a thread for as long as its client reads.
-    of_caller: BoundedSemaphore = current_app.extensions["streams_of"](g.get("limited_caller"))
+    of_caller: BoundedSemaphore = current_app.extensions["streams_of"](account())
     of_process: BoundedSemaphore = current_app.extensions["streams"]
     with ExitStack() as stack:
         if not of_caller.acquire(blocking=False):
@@ -51,13 +52,14 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
         stack.callback(of_process.release)
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
         stream = Stream(filters, after=after, until=until, limit=limit)
+        line = request_log.line.get()
+        line.waits_for_close = True
         # The first batch is read before the response begins, so that an error still gets its status.
-        response = Response(stream_with_context(batches(stream, read(stream))), mimetype=LINES)
+        response = Response(stream_with_context(batches(stream, read(stream), line)), mimetype=LINES)
         # With this header, nginx sends the lines on at once. It buffers all other responses, so that slow clients
         # occupy no threads.
         response.headers["X-Accel-Buffering"] = "no"
         response.call_on_close(stack.pop_all().close)
-    request_log.wait_for_close()
     return response
 
 
@@ -69,23 +71,25 @@ def read(stream: Stream) -> bytes:
         return stream.read(conn, actor.visible)
 
 
-def batches(stream: Stream, first: bytes) -> Iterator[bytes]:
-    """Yield the batches of a stream, beginning with the first.
+def batches(stream: Stream, first: bytes, line: request_log.Line) -> Iterator[bytes]:
+    """Yield the batches of a stream, beginning with the first. line: of the request.
 
     After an error, close the connection, so that the client notices that lines are missing.
     """
     try:
         yield first
         while not stream.is_over:
-            yield read(stream)
+            with place_of_known_caller():
+                batch = read(stream)
+            yield batch
     except GeneratorExit:
-        request_log.note(cut="client")
+        line.note(cut="client")
         raise
     except Exception as error:
         is_refusal = isinstance(error, HTTPException)
-        request_log.note(**({"cut": "refused"} if is_refusal else {"cut": "failed", "error": error}))
+        line.note(**({"cut": "refused"} if is_refusal else {"cut": "failed", "error": error}))
         # gunicorn treats this like a disconnected client: it closes the connection without the last chunk, and logs
         # nothing.
         raise ConnectionResetError(errno.ECONNRESET, "the stream was cut") from None
     finally:
-        request_log.note(events=stream.lines)
+        line.note(events=stream.lines)

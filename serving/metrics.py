@@ -10,12 +10,13 @@ from typing import Any
 
 import prometheus_client
 import psycopg
-from flask import Response, g, request
+from flask import Response, request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from serving.request_log import line
 from serving.version import VERSION
 from sql.database import Connection, migrate
 from validators.events import TYPES
@@ -39,9 +40,13 @@ class Meters:
     """The metrics of one process. Under gunicorn, text() returns the sums of all workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._shared = shared_registry(config)
-        own = self._own = CollectorRegistry()
-        own.register(About(config))
+        about = About(config)
+        own = self._own = self._shared = CollectorRegistry()
+        own.register(about)
+        if FOLDER in os.environ:
+            self._shared = CollectorRegistry()
+            self._shared.register(about)
+            AllWorkers(self._shared)
         # The help texts are short because the file of each process repeats them in each series.
         self.requests = Counter(
             "flags_http_requests_total", "Requests with a response.", ("method", "route", "status"), registry=own
@@ -88,10 +93,6 @@ class Meters:
         self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 
-    def begin(self) -> None:
-        """Record the start of the current request."""
-        g.metered_since = time.perf_counter()
-
     def end(self, response: Response) -> Response:
         """Count the current request, with the time until its response begins. A stream lasts longer."""
         rule, status = request.url_rule, response.status_code
@@ -99,9 +100,9 @@ class Meters:
         method = request.method if request.method in METHODS else OTHER
         requests, duration = self._series.get((method, route, status)) or self._find(method, route, status)
         requests.inc()
-        if "client_age" in g:
+        if response.age is not None:
             self.from_memory.inc()
-        duration.observe(time.perf_counter() - g.metered_since)
+        duration.observe(time.perf_counter() - line.get().began)
         if request.endpoint == LOGIN:
             self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()
         return response
@@ -131,7 +132,7 @@ class Meters:
 
     def text(self) -> bytes:
         """Return the metrics of all workers in the text format of Prometheus."""
-        return generate_latest(self._own if FOLDER not in os.environ else self._shared)
+        return generate_latest(self._shared)
 
 
 class Watched:
@@ -162,15 +163,6 @@ class Watched:
             self._meters.in_use.dec()
 
 
-def shared_registry(config: Mapping[str, Any]) -> CollectorRegistry:
-    """Return a registry with the metrics of all workers, and those of About."""
-    registry = CollectorRegistry()
-    registry.register(About(config))
-    if FOLDER in os.environ:
-        AllWorkers(registry)
-    return registry
-
-
 class AllWorkers(MultiProcessCollector):
     """The metrics of all workers.
 
@@ -180,7 +172,7 @@ class AllWorkers(MultiProcessCollector):
     def collect(self) -> Iterable[Metric]:
         """Return the metrics of the files that are not empty."""
         return self.merge(
-            [path for path in map(str, Path(self._path).glob("*.db")) if is_written(path)], accumulate=True
+            [path for path in map(str, Path(os.environ[FOLDER]).glob("*.db")) if is_written(path)], accumulate=True
         )
 
 

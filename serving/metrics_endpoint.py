@@ -1,43 +1,36 @@
 """Serve metrics at /metrics for requests with METRICS_TOKEN (docs/reference/metrics.md). Metrics are off by default."""
 
-from collections.abc import Mapping
 from hmac import compare_digest
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import Unauthorized
 
 from sql.access import digest
-from sql.database import Database
 
 # Every version of Prometheus reads this format.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+if TYPE_CHECKING:
+    from serving.metrics import Meters
+
 bp = Blueprint("metrics", __name__)
 
 
-def init_app(app: Flask) -> None:
-    """Count requests if a setting turns metrics on, and serve /metrics if METRICS_TOKEN is set."""
-    config = app.config
-    if not are_enabled(config):
-        return
+def init_app(app: Flask) -> "Meters | None":
+    """Count requests, serve /metrics and return the metrics if METRICS_TOKEN is set.
+
+    Without it, /metrics is 404 like any unknown path.
+    """
+    if not app.config["METRICS_TOKEN"]:
+        return None
     # Imported here, so that the library is only loaded with metrics.
     from serving.metrics import Meters
 
-    meters = Meters(config)
-    app.extensions["metrics"] = meters
-    app.before_request(meters.begin)
+    meters = app.extensions["metrics"] = Meters(app.config)
     app.after_request(meters.end)
-    database: Database = app.extensions["database"]
-    database.meter = meters
-    # Our choice: without a token, /metrics is 404 like any unknown path.
-    if config["METRICS_TOKEN"]:
-        app.register_blueprint(bp)
-
-
-def are_enabled(config: Mapping[str, Any]) -> bool:
-    """Return whether a setting turns metrics on."""
-    return config["METRICS_TOKEN"] is not None or config["METRICS_PORT"] is not None
+    app.register_blueprint(bp)
+    return meters
 
 
 @bp.get("/metrics")

@@ -1,4 +1,4 @@
-"""Find environment variables whose names are nearly those of settings."""
+"""Find environment variables that have no effect: those with nearly the name of a setting, and old settings."""
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -7,10 +7,15 @@ from serving.settings import SETTINGS
 
 # Variables of other programs: make sets it for the programs that it runs.
 FOREIGN = {"MAKEFLAGS"}
+# Settings of older versions, with what to do instead.
+REMOVED = {
+    name: f"{name} is no longer a setting. Unset it, set METRICS_TOKEN, and read /metrics on the port of the service."
+    for name in ("METRICS_PORT", "METRICS_HOST")
+}
 
 
 def misspelt(environ: Mapping[str, str]) -> list[str]:
-    """Return a message for each environment variable whose name is nearly that of a setting without a value.
+    """Return a message for an old setting, and for each environment variable with nearly the name of an unset setting.
 
     A name is nearly another if at most two characters were added, omitted or changed, not the first one.
     """
@@ -18,9 +23,9 @@ def misspelt(environ: Mapping[str, str]) -> list[str]:
     # similar to those of other programs, such as HOSTS.
     names = {f"{setting.name}{end}" for setting in SETTINGS for end in ("", "_FILE") if not end or setting.secret}
     unset = [name for name in sorted(names) if len(name) >= 8 and not environ.get(name)]
-    return [
+    return [message for name, message in REMOVED.items() if environ.get(name)][:1] + [
         f"{name} is not a setting. Did you mean {near[0]}?"
-        for name in sorted(environ.keys() - names - FOREIGN)
+        for name in sorted(environ.keys() - names - FOREIGN - REMOVED.keys())
         if name.isprintable() and (near := [other for other in unset if is_near(name, other)])
     ]
 

@@ -27,8 +27,7 @@ class Mount:
         environ = {**environ, "PATH_INFO": path}
         inner = path.removeprefix(self.path)
         first = inner[1:].partition("/")[0]
-        # If BASE_URL has the path /api, a path such as /api/admin can be one of ours already. PATH without a slash is
-        # the start page.
+        # If BASE_URL has a path of ours, such as /admin, PATH without a slash is the start page.
         ours = first in self.roots and (inner != "" or self.path[1:] not in self.roots)
         if self.path and inner != path and (inner.startswith("//") or ours):
             path = inner or "/"

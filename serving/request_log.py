@@ -4,8 +4,9 @@ import json
 import re
 import time
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,27 @@ from uuid import uuid4
 import psycopg
 from flask import Flask, Response, g, request
 
+
+@dataclass
+class Line:
+    """The start of a request (time.perf_counter()), and facts for its line.
+
+    error_id: the id in the error body. error: an exception to log with its traceback. events, cut: the number of
+    events in a stream, and why it was cut. more: a function that takes the duration in milliseconds and returns more
+    facts.
+    """
+
+    began: float = field(default_factory=time.perf_counter)
+    facts: dict[str, Any] = field(default_factory=dict)
+    waits_for_close: bool = False
+
+    def note(self, **facts: Any) -> None:
+        """Add facts to the line."""
+        self.facts.update(facts)
+
+
+# The line of the request that this thread handles.
+line: ContextVar[Line] = ContextVar("line")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -24,35 +46,20 @@ def init_app(app: Flask) -> None:
 
 def begin() -> None:
     """Record the start time and the request id. A valid X-Request-ID of the client is kept."""
-    g.began = time.perf_counter()
+    line.set(Line())
     given = request.headers.get("X-Request-ID", "")
     g.request_id = given if REQUEST_ID.fullmatch(given) else str(uuid4())
-
-
-def note(**facts: Any) -> None:
-    """Add facts to the line of the current request.
-
-    error_id: the id in the error body. error: an exception to log with its traceback. events, cut: the number of
-    events in a stream, and why it was cut. more: a function that takes the duration in milliseconds and returns more
-    facts.
-    """
-    g.setdefault("noted", {}).update(facts)
-
-
-def wait_for_close() -> None:
-    """Write the line of the current request after the last byte of its response, instead of before the first."""
-    g.waits_for_close = True
 
 
 def end(response: Response) -> Response:
     """Add the request id to the response, and write the line."""
     response.headers["X-Request-ID"] = g.request_id
-    line, began, noted = first_part(response), g.began, g.setdefault("noted", {})
-    if g.get("waits_for_close"):
+    own, known = line.get(), first_part(response)
+    if own.waits_for_close:
         # Read the request context before it ends. The response is closed later.
-        response.call_on_close(lambda: write(complete(line, began, noted)))
+        response.call_on_close(lambda: write(complete(known, own)))
     else:
-        write(complete(line, began, noted))
+        write(complete(known, own))
     return response
 
 
@@ -66,21 +73,22 @@ def first_part(response: Response) -> dict[str, Any]:
         "route": request.url_rule.rule if request.url_rule else None,
         "status": response.status_code,
         "ms": None,
-        "caller": g.get("caller"),
+        "caller": str(g.caller) if g.get("caller") else None,
     }
 
 
-def complete(line: dict[str, Any], began: float, noted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line with the duration and the facts from note()."""
-    line["ms"] = round((time.perf_counter() - began) * 1000, 1)
-    if "error_id" in noted:
-        line["errorId"] = noted["error_id"]
-    line |= {fact: noted[fact] for fact in ("events", "cut") if fact in noted}
-    if "error" in noted and (line["status"] >= 500 or "cut" in noted):
-        line["error"] = frames(noted["error"])
-    if "more" in noted:
-        line |= noted["more"](line["ms"])
-    return line
+def complete(known: dict[str, Any], line: Line) -> dict[str, Any]:
+    """Return the line with the duration and the facts."""
+    facts = line.facts
+    known["ms"] = round((time.perf_counter() - line.began) * 1000, 1)
+    if "error_id" in facts:
+        known["errorId"] = facts["error_id"]
+    known |= {fact: facts[fact] for fact in ("events", "cut") if fact in facts}
+    if "error" in facts and (known["status"] >= 500 or "cut" in facts):
+        known["error"] = frames(facts["error"])
+    if "more" in facts:
+        known |= facts["more"](known["ms"])
+    return known
 
 
 def now() -> str:
@@ -107,8 +115,8 @@ def frames(error: BaseException | None) -> str:
     return "because of\n".join(parts)
 
 
-def write(line: dict[str, Any]) -> None:
+def write(known: dict[str, Any]) -> None:
     """Write one line in ASCII, in one call, so that lines of other threads and processes do not mix with it."""
     # The request may have committed a change. A closed pipe or a full disk must not turn its response into an error.
     with suppress(OSError):
-        print(json.dumps(line) + "\n", end="", flush=True)
+        print(json.dumps(known) + "\n", end="", flush=True)

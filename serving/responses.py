@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from flask import Response, g, request
+from flask import Response, request
 from werkzeug.exceptions import BadRequest, NotFound
 
 from sql import limits
@@ -50,20 +51,25 @@ def empty_response(status: int = 200) -> Response:
 
 
 def etag_response(
-    etag: str, text: Callable[[], bytes], gzipped: Callable[[], bytes] | None, *, replaces: bool = False
+    etag: str,
+    text: Callable[[], bytes],
+    gzipped: Callable[[], bytes] | None,
+    *,
+    age: timedelta | None = None,
+    replaces: bool = False,
 ) -> Response:
     """Return JSON text, compressed if the client accepts that, or 304 without a body if the client has it already.
 
     etag: with its quotes. gzipped: None if the text is too short. Of the two functions, only the needed one is called.
-    replaces: the text replaces the one that the client has. Raise 503 if that one may be newer.
+    age: of the text, if it may not be current. replaces: the text replaces the one that the client has. Raise 503 if
+    that one may be newer.
     """
     given = request.if_none_match
     # Apache appends -gzip or -br to the ETag of a response that it compresses.
     if any(given.contains_weak(etag.strip('"') + suffix) for suffix in ("", "-gzip", "-br")):
         response = empty_response(304)
-    elif replaces and "client_age" in g and given:
+    elif replaces and age is not None and given:
         # Our choice: another worker may have sent newer flags, and the client has them until the database is back.
-        del g.client_age
         raise Unavailable
     elif gzipped and request.accept_encodings["gzip"]:
         response = Response(gzipped(), mimetype="application/json")
@@ -73,6 +79,6 @@ def etag_response(
     response.headers["ETag"] = etag
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = "no-cache"
-    if "client_age" in g:
-        response.headers["Age"] = str(g.client_age)
+    if age is not None:
+        response.age = age
     return response

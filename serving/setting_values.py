@@ -83,7 +83,11 @@ def base_url(text: str) -> str:
     """Read the URL of a site, without a slash at its end."""
     if not BASE_URL.fullmatch(text) or not is_port(urlsplit(text)):
         raise ValueError("must look like https://flags.example.org or https://example.org/flags")
-    return text.rstrip("/")
+    text = text.rstrip("/")
+    # With such a path, /api/admin/projects could be the page /admin/projects or the path of the API.
+    if text.endswith("/api"):
+        raise ValueError("must not end in /api, because the paths of the API begin with /api themselves")
+    return text
 
 
 def is_port(parts: SplitResult) -> bool:

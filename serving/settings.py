@@ -183,10 +183,6 @@ SETTINGS = (
         "METRICS_TOKEN", bearer_token, None, "bearer token for `/metrics`; default: `/metrics` is 404", secret=True
     ),
     Setting(
-        "METRICS_PORT", number(1, 65535), None, "separate port for metrics; requests need METRICS_TOKEN if it is set"
-    ),
-    Setting("METRICS_HOST", host, "127.0.0.1", "address to listen on with METRICS_PORT"),
-    Setting(
         "SLOW_REQUEST_MS",
         number(0, 3600000),
         "1000",
@@ -249,8 +245,6 @@ def parsed(setting: Setting, text: str | None) -> Any:
 
 def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each setting that is invalid because of another one, and an error message."""
-    if found["METRICS_PORT"] == found["PORT"]:
-        yield "METRICS_PORT", "The setting METRICS_PORT must differ from PORT."
     if found["DATABASE_POOLER"] != "none" and found["DATABASE_URL"] is None:
         yield "DATABASE_POOLER", "The setting DATABASE_POOLER must be none without DATABASE_URL."
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
@@ -276,7 +270,7 @@ def given(setting: Setting, environ: Mapping[str, str]) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingError(f"The file in {setting.name}_FILE cannot be read: {reason}.") from None
-    # Our choice: an empty file is an error, because its default can be a new database, or metrics without a token.
+    # Our choice: an empty file is an error, because its default can be a new database.
     if path and not (text or "").strip():
         raise SettingError(f"The file in {setting.name}_FILE is empty. Write the value to it, or unset the variable.")
     # Python reads bytes that are not UTF-8 from the environment as lone surrogates.

@@ -27,8 +27,8 @@ def list_client_features() -> Response:
     payload = load_query(ClientFeatures)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
     environment = environment_of(token, payload["environment"])
-    document = client_documents.document(token, environment, payload, inline=inline)
-    response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped, replaces=True)
+    document, age = client_documents.document(token, environment, payload, inline=inline)
+    response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped, age=age, replaces=True)
     response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
     # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
     response.headers["Cache-Control"] = "private, no-cache"

@@ -43,5 +43,6 @@ def evaluate_frontend_flags() -> Response:
 def flags_response(token: ClientToken, context: Context) -> Response:
     """Return the flags that are on for a context, each with its variant."""
     context = {"sessionId": token_hex(8)} | completed(token, context)
-    flags = document(token, context["environment"]).flags.evaluate_all(context)
-    return hashed_response('{"toggles":[' + ",".join(result.text for _, result in flags) + "]}")
+    found, age = document(token, context["environment"])
+    flags = found.flags.evaluate_all(context)
+    return hashed_response('{"toggles":[' + ",".join(result.text for _, result in flags) + "]}", age)

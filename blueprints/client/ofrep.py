@@ -37,10 +37,14 @@ def evaluate_flag_by_ofrep(feature_name: str) -> Response:
     """
     token = require_page(*KINDS)
     context = completed(token, load(OfrepContext())["context"])
-    flags = document(token, context["environment"]).flags
+    found, age = document(token, context["environment"])
+    flags = found.flags
     if feature_name not in flags.flags:
         raise UnknownFlag("No flag has that name in the projects of the token.")
-    return json_response(evaluation(flags, feature_name, fields_for(context)))
+    response = json_response(evaluation(flags, feature_name, fields_for(context)))
+    if age is not None:
+        response.age = age
+    return response
 
 
 @bp.post("/ofrep/v1/evaluate/flags")
@@ -53,7 +57,8 @@ def evaluate_flags_by_ofrep() -> Response:
     """
     token = require_page(*KINDS)
     context = completed(token, load(OfrepContext())["context"])
-    flags = document(token, context["environment"]).flags
+    found, age = document(token, context["environment"])
+    flags = found.flags
     fields = fields_for(context)
     texts = [evaluation_or_failure(flags, name, fields) for name in flags.flags]
-    return hashed_response('{"flags":[' + ",".join(texts) + "]}")
+    return hashed_response('{"flags":[' + ",".join(texts) + "]}", age)

@@ -12,7 +12,7 @@ from flask import Response, current_app, g, render_template
 from werkzeug.exceptions import Forbidden, HTTPException, NotFound
 
 from blueprints.pages.assets import asset
-from rules.access import Actor, require
+from rules.access import Actor, Caller, require
 from serving.version import VERSION
 from sql import account
 from sql.database import Connection
@@ -34,9 +34,9 @@ POLICY = "; ".join(
 MOST_PROJECTS = 100
 
 
-@dataclass(frozen=True)
-class Reader:
-    """The user who reads a page."""
+@dataclass(frozen=True, kw_only=True)
+class Reader(Caller):
+    """The user who reads a page, as g.caller."""
 
     actor: Actor
     # The record of the user, as GET /api/admin/user returns it.
@@ -95,8 +95,10 @@ def require_reader(
 def set_reader(conn: Connection, actor: Actor) -> Reader:
     """Return the user who reads the page. page() shows their name and the menu."""
     record = json.loads(account.get(conn, actor.user_id, None) or "{}")
-    g.reader = Reader(actor, record["user"], record["permissions"])
-    return g.reader
+    g.caller = Reader(
+        via=g.caller.via, id=g.caller.id, actor=actor, user=record["user"], permissions=record["permissions"]
+    )
+    return g.caller
 
 
 def page(template: str, status: int = 200, **context: Any) -> Response:
@@ -105,10 +107,11 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
     Templates also get reader (or None), base (the path of BASE_URL), base_url, version, most_projects, now, and the
     functions asset(), segment(), json_text(), fit_lines() and user_name().
     """
+    caller = g.get("caller")
     text = render_template(
         template,
         **context,
-        reader=g.get("reader"),
+        reader=caller if isinstance(caller, Reader) else None,
         base=current_app.config["BASE_PATH"],
         base_url=current_app.config["BASE_URL"],
         asset=asset,

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, LiteralString
@@ -64,19 +64,27 @@ def connect(url: str, pooler: str = "none") -> Connection:
     return psycopg.Connection[DictRow].connect(url, **options)
 
 
-def init_app(app: Flask) -> None:
-    """Create the database of the app from its settings. It connects at the first use."""
+def init_app(
+    app: Flask,
+    *,
+    limit: Callable[[], AbstractContextManager[None]],
+    meter: Meter | None,
+    revive: Callable[[], None] | None,
+) -> None:
+    """Create the database of the app from its settings. It connects at the first use. Arguments: see Database."""
     config = app.config
     url, pooler, timeout = config["DATABASE_URL"], config["DATABASE_POOLER"], config["STATEMENT_TIMEOUT_SECONDS"]
     # If an option is given twice, the last value applies. Commands and migrations have no lock timeout.
     options = f"{OPTIONS} -c statement_timeout={timeout}s -c lock_timeout={config['LOCK_TIMEOUT_SECONDS']}s"
     # PostgreSQL cancels long statements itself. The deadline is later, for a server that is frozen and cannot.
-    limits = {"wait": config["WAIT_SECONDS"], "deadline": timeout + 5.0}
+    times = {"wait": config["WAIT_SECONDS"], "deadline": timeout + 5.0}
 
     def arguments() -> dict[str, Any]:
         return connect_options(url, pooler, options) | {"fallback_application_name": APPLICATION_NAME}
 
-    app.extensions["database"] = Database(url, config["DATABASE_POOL_SIZE"], pooler, arguments, **limits)
+    app.extensions["database"] = Database(
+        url, config["DATABASE_POOL_SIZE"], pooler, arguments, **times, limit=limit, meter=meter, revive=revive
+    )
 
 
 def database() -> Database:
@@ -85,9 +93,9 @@ def database() -> Database:
 
 
 @contextmanager
-def connection() -> Iterator[Connection]:
-    """Lend a connection for reading. Each statement is a transaction of its own."""
-    with database().connection() as conn:
+def connection(*, limited: bool = True) -> Iterator[Connection]:
+    """Lend a connection for reading. Each statement is a transaction of its own. limited: see Database.connection()."""
+    with database().connection(limited=limited) as conn:
         yield conn
 
 

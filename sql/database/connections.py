@@ -1,4 +1,8 @@
-"""Connections that are closed if the database does not respond in time."""
+"""Connections that are closed if the database does not respond in time.
+
+Written for psycopg 3.3 (bounded in setup.cfg). All that we override of it is here, and not documented:
+Connection.wait() and errors._WaitTimeout. A timeout of psycopg for the response to a statement would replace both.
+"""
 
 import select
 import time
@@ -16,14 +20,10 @@ Result = TypeVar("Result")
 
 
 class Responsive(Protocol):
-    """A database with a deadline in seconds, when it last responded, and when weeks were last checked.
-
-    Both are times of time.monotonic(). weeks_checked_at: see event_weeks.body().
-    """
+    """A database with a deadline in seconds, and when it last responded (a time of time.monotonic())."""
 
     deadline: float
     answered_at: float
-    weeks_checked_at: float
 
 
 class DatabaseUnavailable(psycopg.OperationalError):

@@ -12,6 +12,7 @@ from psycopg.errors import AdminShutdown, ConnectionTimeout, ReadOnlySqlTransact
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from sql.database.connections import Connection, DatabaseUnavailable, DeadlineConnection, discard_if_closed, send
+from sql.database.warm_pool import WarmPool
 
 # Seconds without a response from the database after which a connection is tested before a request gets it.
 SILENCE = 1.0
@@ -35,18 +36,6 @@ class Meter(Protocol):
     def count_dropped(self, what: str, number: int) -> None: ...
 
 
-class WarmPool(ConnectionPool[DeadlineConnection]):
-    """A pool that lends the connection that was used last. PostgreSQL has planned its statements already.
-
-    psycopg's pool lends the connection that was not used for the longest time. After a burst of requests, a single
-    client then gets another connection at each request, and waits for its plans.
-    """
-
-    def _get_ready_connection(self, timeout: float | None) -> DeadlineConnection | None:
-        self._pool.rotate(1)
-        return super()._get_ready_connection(timeout)
-
-
 class Database:
     """psycopg's pool behind a circuit breaker. The pool opens at its first use, because it must not cross a fork.
 
@@ -54,7 +43,8 @@ class Database:
     succeeds.
 
     connect_options: returns the arguments of psycopg.connect() besides the URL. wait: seconds to wait for a connection.
-    deadline: seconds to wait for the response to a statement.
+    deadline: seconds to wait for the response to a statement. limit: returns a context manager that is entered while a
+    connection is lent. revive: restarts the embedded PostgreSQL if it has ended, or raises an error.
     """
 
     def __init__(
@@ -66,6 +56,9 @@ class Database:
         *,
         wait: float = 5.0,
         deadline: float = 35.0,
+        limit: Callable[[], AbstractContextManager[None]] = nullcontext,
+        meter: Meter | None = None,
+        revive: Callable[[], None] | None = None,
     ) -> None:
         self.url = url
         self.size = size
@@ -73,14 +66,11 @@ class Database:
         self.connect_options = connect_options
         self.wait = wait
         self.deadline = deadline
-        self.meter: Meter | None = None
-        # Returns a context manager that is entered while a connection is lent. Set by serving/caller_limit.py.
-        self.limit_caller: Callable[[], AbstractContextManager[None]] = nullcontext
-        # Restarts the embedded PostgreSQL if it has ended, or raises an error.
-        self.revive: Callable[[], None] | None = None
+        self.meter = meter
+        self._limit = limit
+        self._revive = revive
         # The time of the last response on any connection of the pool.
         self.answered_at = 0.0
-        self.weeks_checked_at = float("-inf")
         self._revive_at = self._drain_at = self._probed_at = 0.0
         self._lock = Lock()
         self._pool: ConnectionPool[DeadlineConnection] | None = None
@@ -92,16 +82,16 @@ class Database:
         self._is_closed = False
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
-        """Lend a connection in autocommit mode.
+    def connection(self, *, limited: bool = True) -> Iterator[Connection]:
+        """Lend a connection in autocommit mode. limited: within the limit of the caller.
 
         Raises PoolTimeout if all are in use for too long, and DatabaseUnavailable at once while the breaker is open.
         """
         if self._pinned is not None:
             yield self._pinned
             return
-        lent = self._lend()
-        with self.limit_caller(), lent if self.meter is None else self.meter.watch(lent) as conn:
+        lent = self._lend() if self.meter is None else self.meter.watch(self._lend())
+        with self._limit() if limited else nullcontext(), lent as conn:
             yield conn
 
     @contextmanager
@@ -253,9 +243,9 @@ class Database:
             log.warning("The database is unavailable: %s", problem)
 
     def _revive_server(self) -> None:
-        if self.revive is not None and time.monotonic() > self._revive_at:
+        if self._revive is not None and time.monotonic() > self._revive_at:
             try:
-                self.revive()
+                self._revive()
             except Exception as error:
                 self._revive_at = time.monotonic() + REVIVE_PAUSE
                 log.warning("%s", error)

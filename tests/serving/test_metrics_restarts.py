@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from serving.metrics_server import PREFIX
+from serving.metrics_files import PREFIX
 from sql.database import connect
 from tests.support.metrics import BEARER, TOKEN, Metered, read, total
 from tests.support.service import (

@@ -12,7 +12,7 @@ from flask import Flask
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.parser import text_string_to_metric_families
 
-from serving.metrics_server import PREFIX
+from serving.metrics_files import PREFIX
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import PATIENCE, Answer, Service, free_port
 from tests.support.world import Caller

@@ -27,8 +27,9 @@ def opened(
     **more: Any,
 ) -> Iterator[Database]:
     """A database as a process has it."""
-    database = Database(url, size, "none", lambda: connect_options(url) | more, wait=wait, deadline=deadline)
-    database.revive = revive
+    database = Database(
+        url, size, "none", lambda: connect_options(url) | more, wait=wait, deadline=deadline, revive=revive
+    )
     try:
         yield database
     finally:
