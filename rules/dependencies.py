@@ -3,15 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor
 from rules.flags import flag_event
-from rules.refusals import Refuse, raise_error
+from rules.refusals import Refuse, first_five, raise_error
 from sql import events
 from sql.database import Connection
 from sql.flags import core as flags
-from sql.flags import dependencies
+from sql.flags import dependencies, lifecycle
 
 # A dependency. child: name of a flag. feature: name of its parent. enabled and variants: the state of the parent that
 # the child requires.
@@ -40,6 +41,17 @@ def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], lin
         )
         log.append(flag_event("feature-dependency-added", actor, children[row["childId"]], data=data))
     events.record(conn, *log)
+
+
+def refuse_parents(conn: Connection, live: Sequence[DictRow]) -> None:
+    """Raise 409 if other live flags depend on these locked flags, which are to be archived."""
+    ids = [flag["id"] for flag in live]
+    parents = lifecycle.needed_by_others(conn, ids)
+    if parents:
+        pairs = dependencies.pairs(conn, ids)
+        archived = {flag["name"] for flag in live}
+        children = first_five(sorted({child for child, parent in pairs if parent in parents and child not in archived}))
+        raise Conflict(f"Live flags depend on {first_five(parents)}: {children}. Remove their dependencies first.")
 
 
 def refuse_invalid_dependencies(

@@ -9,7 +9,7 @@ from werkzeug.exceptions import BadRequest, NotFound
 from rules.access import Actor, require
 from rules.instance_limits import refuse_excess
 from rules.projects import refuse_full_project
-from rules.refusals import Refuse, raise_error
+from rules.refusals import Refuse, first_five, raise_error
 from sql import events
 from sql.database import Connection
 from sql.events import Event
@@ -66,11 +66,6 @@ def refuse_unknown(names: Sequence[str], found: Collection[str], prefix: str) ->
     unknown = [name for name in names if name not in known]
     if unknown:
         raise NotFound(f"{prefix} {first_five(unknown)}")
-
-
-def first_five(names: Sequence[str]) -> str:
-    """Return the first five names and the number of the others, for a message."""
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def flag_event(type: str, actor: Actor, flag: DictRow, **fields: Any) -> Event:

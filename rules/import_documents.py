@@ -10,7 +10,7 @@ from typing import Any
 from marshmallow import ValidationError
 from werkzeug.exceptions import HTTPException
 
-from rules.flags import first_five
+from rules.refusals import first_five
 from validators import MAX_ITEMS, Body, format_messages, join_first, read
 from validators.fields import unstorable
 from validators.flags.transfer import (

@@ -37,7 +37,7 @@ def write_environment(
     if not document.flags:
         return
     imported = {flag.name: flag for flag in document.flags}
-    found = environments.read(conn, [ids[name] for name in imported], environment)
+    found = environments.get_or_insert(conn, [ids[name] for name in imported], environment)
     flags = sorted(found, key=lambda flag: flag["name"])
     if len(flags) < len(imported):
         abort(404, NOT_LINKED)

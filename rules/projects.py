@@ -1,4 +1,4 @@
-"""Create projects, and check the project that gets flags: it is not archived, and has room for them."""
+"""Create projects, and check what their flags prevent or allow."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,12 +8,13 @@ from werkzeug.exceptions import BadRequest, Conflict, NotFound
 
 from rules.access import Actor
 from rules.instance_limits import refuse_excess, unique_or_409
-from rules.refusals import Refuse, quantity, raise_error
+from rules.refusals import Refuse, first_five, quantity, raise_error
 from rules.stickiness import check_default_stickiness
 from sql import events
 from sql.database import Connection
 from sql.events import Event
 from sql.projects import core as projects
+from sql.projects import deletion
 from validators.errors import NameExists
 from validators.projects.core import RESERVED, slug
 
@@ -66,3 +67,18 @@ def refuse_full_project(
     if limit is not None and names and projects.count_flags(conn, project["id"]) + len(names) > limit:
         most = f"The project can have at most {quantity(limit, 'live flag')}."
         refuse(Conflict(f"{most} To allow more, raise its featureLimit."), names)
+
+
+def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
+    """Lock a project and its flags, and return the project.
+
+    Raise 409 if a flag is live, or if the project is default.
+    """
+    project = projects.lock(conn, project_id)
+    if project is None:
+        raise NotFound("No project has that id.")
+    if project_id == "default":
+        raise Conflict("The project default cannot be archived or deleted.")
+    if live := deletion.list_live_flags(conn, project_id):
+        raise Conflict(f"The project has flags that are not archived. Archive them first: {first_five(live)}.")
+    return project

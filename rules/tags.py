@@ -6,8 +6,8 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest
 
 from rules.access import Actor
-from rules.flags import first_five, flag_event
-from rules.refusals import Refuse, raise_error
+from rules.flags import flag_event
+from rules.refusals import Refuse, first_five, raise_error
 from sql import events
 from sql.database import Connection
 from sql.events import Event

@@ -7,7 +7,7 @@ numbers begin with 0.
 
 from typing import LiteralString
 
-from sql.projects import core as projects
+from sql.projects.health import HEALTH, MEAN_DAYS
 
 # Our choice: a flag counts in its present project, and with the present lifetime of its type. A flag that is marked
 # stale is not potentially stale, however old it is.
@@ -177,8 +177,8 @@ PROJECT_FLAGS: LiteralString = f"""
         SELECT place,
                week,
                project,
-               {projects.HEALTH} AS health,
-               {projects.MEAN_DAYS} AS "timeToProduction",
+               {HEALTH} AS health,
+               {MEAN_DAYS} AS "timeToProduction",
                date,
                total,
                active,

@@ -7,24 +7,9 @@ from sql import event_weeks
 from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
 from sql.projects.visibility import VISIBLE
+from sql.weeks import WEEKS
 
-# Our choice: weeks are from Monday to Sunday in UTC. The table weeks has all weeks that overlap the requested days and
-# have begun. until: the end of the week, or now for the current week.
-WEEKS: LiteralString = f"""
-    WITH weeks AS MATERIALIZED (
-        SELECT row_number() OVER (ORDER BY monday)::integer - 1 AS number,
-               to_char(monday, 'IYYY-IW') AS week,
-               since,
-               until,
-               iso(until) AS date
-          FROM (SELECT monday,
-                       monday::timestamp AT TIME ZONE 'UTC' AS since,
-                       least((monday + 7)::timestamp AT TIME ZONE 'UTC' - interval '1 microsecond', now()) AS until
-                  FROM (SELECT generate_series(date_trunc('week', %(first_day)s::date::timestamp),
-                                               least(%(last_day)s::date, (now() AT TIME ZONE 'UTC')::date)::timestamp,
-                                               '7 days')::date AS monday) AS mondays
-                 WHERE %(first_day)s::date <= %(last_day)s::date) AS ends
-    ),
+BOUNDS: LiteralString = f""",
     -- width_bucket(instant, after_ends) returns the number of the first week that ends at or after the instant. At the
     -- end of that week, a state that began at the instant holds.
     bounds AS (
@@ -163,7 +148,7 @@ ENVIRONMENTS: LiteralString = """
     )
 """
 
-INSIGHTS: LiteralString = f"""{WEEKS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVIRONMENTS}
+INSIGHTS: LiteralString = f"""{WEEKS}{BOUNDS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRICS}{ENVIRONMENTS}
     SELECT json_build_object(
         'userTrends', (
             SELECT coalesce(json_agg(json_build_object(

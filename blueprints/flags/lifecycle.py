@@ -1,28 +1,14 @@
 """Mark flags stale, archive, revive and delete them, and list archived flags (neighbours.md 3.12)."""
 
-from collections.abc import Sequence
-
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
-from werkzeug.exceptions import Conflict
 
-from rules.access import Actor, require
-from rules.flags import (
-    NO_FLAG_ANYWHERE,
-    change_flags,
-    first_five,
-    flag_event,
-    lock_flag,
-    lock_flag_anywhere,
-    lock_flags,
-    refuse_unknown,
-)
-from rules.projects import refuse_full_project, share_project
+from rules.access import require
+from rules.flag_lifecycle import archive, delete, mark_stale, revive
+from rules.flags import NO_FLAG_ANYWHERE, lock_flag, lock_flag_anywhere, lock_flags
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import bounded, empty_response, json_response, json_text
-from sql import events
-from sql.database import Connection, connection, transaction
+from sql.database import connection, transaction
 from sql.flags import core as flags
 from sql.flags import dependencies
 from sql.flags import lifecycle as flag_lifecycle
@@ -75,25 +61,6 @@ def validate_archive(project_id: str) -> Response:
         pairs = dependencies.pairs(conn, live)
     has_dependencies = bool(needed) or any(child in live.values() for child, _ in pairs)
     return json_response(json_text({"parentsWithChildFeatures": needed, "hasDeletedDependencies": has_dependencies}))
-
-
-def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
-    """Archive locked live flags and record the events. Raise 409 if other live flags depend on them."""
-    ids = [flag["id"] for flag in live]
-    parents = flag_lifecycle.needed_by_others(conn, ids)
-    if parents:
-        pairs = dependencies.pairs(conn, ids)
-        archived = {flag["name"] for flag in live}
-        children = first_five(sorted({child for child, parent in pairs if parent in parents and child not in archived}))
-        raise Conflict(f"Live flags depend on {first_five(parents)}: {children}. Remove their dependencies first.")
-    former_children = flag_lifecycle.archive(conn, ids)
-    log = [
-        flag_event(type, actor, flag)
-        for flag in live
-        for type in ("feature-archived", "feature-dependencies-removed")
-        if type == "feature-archived" or flag["id"] in former_children
-    ]
-    events.record(conn, *log)
 
 
 @bp.get("/api/admin/archive/features")
@@ -152,19 +119,6 @@ def revive_flag(feature_name: str) -> Response:
     return empty_response()
 
 
-def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
-    """Revive those of these flags that are archived, and record the events.
-
-    Raise 404 if the project is archived or a flag is unknown, and 409 if the project would have too many flags.
-    """
-    # Lock the project before its flags, like all changes that lock both.
-    project = share_project(conn, project_id)
-    archived = [flag for flag in lock_flags(conn, actor, project_id, names) if flag["archived_at"] is not None]
-    refuse_full_project(conn, project, [flag["name"] for flag in archived])
-    flag_lifecycle.revive(conn, [flag["id"] for flag in archived])
-    events.record(conn, *[flag_event("feature-revived", actor, flag) for flag in archived])
-
-
 @bp.delete("/api/admin/archive/<feature_name>")
 @operation(record=None, refuses=(401, 403, 404, 409))
 def delete_flag(feature_name: str) -> Response:
@@ -191,15 +145,6 @@ def delete_flags(project_id: str) -> Response:
     return empty_response()
 
 
-def delete(conn: Connection, actor: Actor, archived: Sequence[DictRow]) -> None:
-    """Delete locked flags and record their events; raise 409 if one of them is not archived."""
-    live = [flag["name"] for flag in archived if flag["archived_at"] is None]
-    if live:
-        raise Conflict(f"Flags must be archived before they can be deleted: {first_five(live)}.")
-    flag_lifecycle.delete(conn, [flag["id"] for flag in archived])
-    events.record(conn, *[flag_event("feature-deleted", actor, flag, pre_data=flag["record"]) for flag in archived])
-
-
 @bp.post("/api/admin/projects/<project_id>/stale")
 @operation(record=None, body=StaleFlags, status=202, refuses=(401, 403, 404, 409, 415))
 def set_flags_stale(project_id: str) -> Response:
@@ -211,17 +156,3 @@ def set_flags_stale(project_id: str) -> Response:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
         mark_stale(conn, actor, project_id, **load(StaleFlags()))
     return empty_response(202)
-
-
-def mark_stale(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[str], stale: bool) -> None:
-    """Mark live flags stale or not stale, and record the events.
-
-    Raise 404 if a flag is unknown or archived, and 409 if one is in another project.
-    """
-    # Our choice: an archived flag is 404, as in GET of this flag.
-    live = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
-    refuse_unknown(features, [flag["name"] for flag in live], "features: unknown or archived flags:")
-    misplaced = [flag["name"] for flag in live if flag["project_id"] != project_id]
-    if misplaced:
-        raise Conflict(f"These flags are in another project: {first_five(misplaced)}.")
-    change_flags(conn, actor, [(flag, {"stale": stale}) for flag in live])

@@ -1,17 +1,15 @@
 """Clone a flag, or move it to another project (neighbours.md 3.12)."""
 
 from flask import Blueprint, Response
-from psycopg.rows import DictRow
-from werkzeug.exceptions import Conflict
 
-from rules.access import Actor, require, require_parts
-from rules.flags import add_flags, first_five, flag_event, lock_flag
-from rules.projects import refuse_full_project, share_project
+from rules.access import require, require_parts
+from rules.flag_moves import move, record_copy
+from rules.flags import add_flags, lock_flag
+from rules.projects import share_project
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response
-from sql import events
-from sql.database import Connection, transaction
+from sql.database import transaction
 from sql.flags import core as flags
 from sql.flags import moves as flag_moves
 from validators.flags.core import CloneFlag, MoveFlag
@@ -42,25 +40,6 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
     return created(body, "../{}", copy["name"])
 
 
-def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of the strategies, variants and dependencies that the copy got."""
-    for strategy in flag_moves.strategies_of(conn, copy["id"]):
-        events.record(
-            conn,
-            flag_event(
-                "feature-strategy-add", actor, copy, environment=strategy["environment"], data=strategy["record"]
-            ),
-        )
-    for row in flag_moves.variants_of(conn, copy["id"]):
-        change = {"data": {"variants": row["variants"]}, "pre_data": {"variants": []}}
-        events.record(
-            conn,
-            flag_event("feature-environment-variants-updated", actor, copy, environment=row["environment"], **change),
-        )
-    for dependency in flag_moves.dependencies_of(conn, copy["id"]):
-        events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
-
-
 @bp.post("/api/admin/projects/<project_id>/features/<feature_name>/changeProject")
 @operation(record=None, body=MoveFlag, refuses=(401, 403, 404, 409, 415))
 def move_flag(project_id: str, feature_name: str) -> Response:
@@ -79,26 +58,3 @@ def move_flag(project_id: str, feature_name: str) -> Response:
         if target != project_id:
             move(conn, actor, flag, project)
     return empty_response()
-
-
-def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:
-    """Move a locked flag to a locked project, and record the event. Raise 409 if something prevents the move."""
-    # Our choice: the caller must have the permissions to create the flag in the new project as it is.
-    require_parts(conn, actor, project["id"], [("CREATE_FEATURE", None), *flag_moves.parts(conn, flag["id"])])
-    # Our choice: naming patterns apply to new names only, so a flag keeps its name.
-    obstacles = flag_moves.obstacles(conn, flag["id"], project["id"])
-    if obstacles["environments"]:
-        raise Conflict(
-            f"The new project lacks environments of the flag: {first_five(obstacles['environments'])}. Add them first."
-        )
-    if obstacles["has_dependencies"]:
-        raise Conflict("The flag has dependencies. Remove them first.")
-    if obstacles["segments"]:
-        raise Conflict(
-            f"The flag uses segments of its current project: {first_five(obstacles['segments'])}. Remove them first."
-        )
-    refuse_full_project(conn, project, [flag["name"]])
-    flag_moves.move(conn, flag["id"], project["id"])
-    flags.link_environments(conn, flag["id"])
-    change = {"oldProject": flag["project_id"], "newProject": project["id"]}
-    events.record(conn, flag_event("feature-project-change", actor, flag, project=project["id"], data=change))

@@ -1,15 +1,14 @@
 """Archive, revive and delete projects (neighbours.md 3.8)."""
 
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
 
 from rules.access import require
-from rules.flags import first_five
 from rules.instance_limits import refuse_excess
+from rules.projects import lock_without_live_flags
 from serving.contract import Refusal, operation
 from serving.responses import empty_response
 from sql import events
-from sql.database import Connection, transaction
+from sql.database import transaction
 from sql.events import Event
 from sql.flags import lifecycle as flag_lifecycle
 from sql.projects import core as projects
@@ -94,16 +93,3 @@ def delete_project(project_id: str) -> Response:
         ]
         events.record(conn, *log, Event("project-deleted", actor, project=project_id))
     return empty_response()
-
-
-def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
-    """Lock a project and its flags, and return the project.
-
-    Raise 409 if a flag is live, or if the project is default.
-    """
-    project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
-    if project_id == "default":
-        abort(409, "The project default cannot be archived or deleted.")
-    if live := project_deletion.list_live_flags(conn, project_id):
-        abort(409, f"The project has flags that are not archived. Archive them first: {first_five(live)}.")
-    return project

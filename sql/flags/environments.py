@@ -24,7 +24,7 @@ LOCK = """
 
 # A separate statement, which begins after the wait for the locks. If an environment was linked after the flag was
 # created, this inserts the flag's missing row.
-READ: LiteralString = f"""
+GET_OR_INSERT: LiteralString = f"""
     WITH added AS (
         INSERT INTO flag_environments (flag_id, environment)
         SELECT unnest(%(ids)s::bigint[]), %(environment)s
@@ -55,13 +55,13 @@ def lock(conn: Connection, project: str, names: Sequence[str], environment: str)
     other projects and archived flags are omitted, and all flags if the environment is not linked to the project.
     """
     locked = rows(conn, LOCK, {"project": project, "names": list(names), "environment": environment})
-    by_name = {row["name"]: row for row in read(conn, [row["id"] for row in locked], environment)}
+    by_name = {row["name"]: row for row in get_or_insert(conn, [row["id"] for row in locked], environment)}
     return [by_name[name] for name in dict.fromkeys(names) if name in by_name]
 
 
-def read(conn: Connection, ids: Sequence[int], environment: str) -> list[DictRow]:
-    """Return locked flags as lock() does, in any order."""
-    return rows(conn, READ, {"ids": list(ids), "environment": environment})
+def get_or_insert(conn: Connection, ids: Sequence[int], environment: str) -> list[DictRow]:
+    """Return locked flags as lock() does, in any order. Insert the missing states of the flags in the environment."""
+    return rows(conn, GET_OR_INSERT, {"ids": list(ids), "environment": environment})
 
 
 IS_LINKED = """

@@ -241,7 +241,7 @@ def forget_failed_logins(conn: Connection, user_id: int) -> None:
     run(conn, FORGET_FAILURES, {"id": user_id})
 
 
-COUNT_ADMINS = """
+COUNT_USERS_WITH_ADMIN = """
     SELECT count(*)
       FROM users
      WHERE deleted_at IS NULL
@@ -255,6 +255,6 @@ COUNT_ADMINS = """
 """
 
 
-def count_admins(conn: Connection) -> int:
+def count_users_with_admin(conn: Connection) -> int:
     """Return the number of users with a password and with ADMIN, by their own root role or that of a group."""
-    return value(conn, COUNT_ADMINS)
+    return value(conn, COUNT_USERS_WITH_ADMIN)

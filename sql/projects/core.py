@@ -1,4 +1,4 @@
-"""Change and look up projects. Also the SQL expressions that several records of projects share."""
+"""Change and look up projects."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
@@ -9,17 +9,6 @@ from sql import locks
 from sql.database import Connection, as_json, one, run, value
 from sql.people import roles
 from sql.projects.visibility import VISIBLE
-
-# The percentage of active flags. A project without flags has 100 (decisions.md, 2).
-HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
-
-# Whether a flag is active (decisions.md, 2): a condition on flags joined with flag_types.
-ACTIVE: LiteralString = (
-    "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
-)
-
-# Our choice: 0 means that there is no mean, in the insights too. A mean has one decimal and is at least 0.1.
-MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greatest(0.1, round(days, 1))) END"
 
 # The form of a project in events.
 LOGGED: LiteralString = """

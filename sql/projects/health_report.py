@@ -5,7 +5,7 @@ from typing import LiteralString
 from sql.database import Connection, value
 from sql.flags.records import IS_SMALL, ITEM
 from sql.limits import PAGE_BYTES
-from sql.projects.core import ACTIVE
+from sql.projects.health import POTENTIALLY_STALE
 from sql.projects.overview import OVERVIEW
 
 # The live flags of the project, or no row if their texts exceed PAGE_BYTES.
@@ -28,7 +28,7 @@ REPORT: LiteralString = f"""{OVERVIEW},
     staleness AS (
         SELECT count(*) FILTER (WHERE stale_since IS NULL) AS fresh,
                count(*) FILTER (WHERE stale_since IS NOT NULL) AS stale,
-               count(*) FILTER (WHERE stale_since IS NULL AND NOT ({ACTIVE})) AS potentially_stale
+               count(*) FILTER (WHERE {POTENTIALLY_STALE}) AS potentially_stale
           FROM flags
           JOIN flag_types ON flag_types.id = flags.type
          WHERE project_id = (SELECT id FROM requested)

@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, rows, value
 from sql.people import roles
-from sql.projects.core import ACTIVE, HEALTH
+from sql.projects.health import ACTIVE, HEALTH
 from sql.projects.visibility import VISIBLE
 
 # The owners of each project that has some, the earliest first.

@@ -3,7 +3,7 @@
 from typing import LiteralString
 
 from sql.database import Connection, value
-from sql.projects.core import ACTIVE, HEALTH, MEAN_DAYS
+from sql.projects.health import ACTIVE, HEALTH, MEAN_DAYS
 
 # Our choice: the current window is the last 30 days, the past window the 30 days before. Both are computed at the
 # request. requested: the planner does not see the value of a parameter behind a sub-select. Otherwise a plan for this

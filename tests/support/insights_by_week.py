@@ -9,7 +9,7 @@ from datetime import date
 from typing import LiteralString
 
 from sql.database import Connection, value
-from sql.projects import core as projects
+from sql.projects import health
 from sql.projects.visibility import VISIBLE
 
 # weeks from Monday to Sunday in UTC, and none that has not begun.
@@ -128,10 +128,10 @@ PROJECT_FLAGS: LiteralString = (
         SELECT week,
                project,
                """
-    + projects.HEALTH
+    + health.HEALTH
     + """ AS health,
                """
-    + projects.MEAN_DAYS
+    + health.MEAN_DAYS
     + """ AS "timeToProduction",
                iso(until) AS date,
                total,
