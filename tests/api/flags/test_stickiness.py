@@ -1,22 +1,27 @@
-"""The stickiness of variants and of projects: a known value, or a context field with stickiness (neighbours.md 1.5)."""
+"""Stickiness: a known value, or a context field with stickiness (neighbours.md 1.5).
+
+Of strategies, variants and projects.
+"""
 
 from typing import Any
 
 import pytest
-from werkzeug.test import TestResponse
 
 from sql.database import Connection
 from sql.vocabulary import context_fields
 from tests.support import fixtures
-from tests.support.documents import VALIDATE, body, bring_in, document, state, strategy, validated
+from tests.support.documents import bring_in, document, state, strategy, validated
+from tests.support.fingerprint import fingerprint
+from tests.support.flags import FLAGS
 from tests.support.world import Caller, World, refused
 
-FLAG = "/api/admin/projects/default/features/f"
-VARIANTS = f"{FLAG}/environments/development/variants"
-STRATEGIES = f"{FLAG}/environments/development/strategies"
+VARIANTS = f"{FLAGS}/f/environments/development/variants"
+STRATEGIES = f"{FLAGS}/f/environments/development/strategies"
+PROJECTS = "/api/admin/projects"
+DEFAULT = f"{PROJECTS}/default/environments/development/default-strategy"
 PROBLEM = "must be default, random, userId, sessionId or a context field with stickiness, not"
 GOOD = ["default", "random", "userId", "sessionId", "tenant"]
-BAD = ["country", "nowhere", "Default"]
+BAD = ["country", "nowhere", "Default", " "]
 
 
 @pytest.fixture(autouse=True)
@@ -27,75 +32,85 @@ def flag(world: World, conn: Connection) -> int:
     return world.flag("f")
 
 
-def variant(stickiness: str, name: str = "blue", **more: Any) -> dict[str, Any]:
+def variant(stickiness: str, name: str = "blue") -> dict[str, Any]:
     """A variant with this stickiness."""
-    return {"name": name, "weight": 1000, "weightType": "variable", "stickiness": stickiness, **more}
+    return {"name": name, "weight": 1000, "weightType": "variable", "stickiness": stickiness}
 
 
-def put(caller: Caller, stickiness: str) -> TestResponse:
-    """Set the variants of the flag."""
-    return caller.put(VARIANTS, json=[variant("default"), variant(stickiness, "red")])
+def rollout(stickiness: str) -> dict[str, Any]:
+    """A strategy with this stickiness."""
+    return {"name": "flexibleRollout", "parameters": {"stickiness": stickiness}}
 
 
-def patch(caller: Caller, stickiness: str) -> TestResponse:
-    """Add a variant, at position 0, to those of the flag."""
-    return caller.request("PATCH", VARIANTS, json=[{"op": "add", "path": "/0", "value": variant(stickiness)}])
+# Method, path and body by the stickiness, and where the response and its message have it.
+WAYS: dict[str, tuple[str, str, Any, str]] = {
+    "put": ("PUT", VARIANTS, lambda word: [variant("default"), variant(word, "red")], "variants.1"),
+    "patch": ("PATCH", VARIANTS, lambda word: [{"op": "replace", "path": "", "value": [variant(word)]}], "variants.0"),
+    "batch": (
+        "PUT",
+        f"{FLAGS}/f/variants-batch",
+        lambda word: {"variants": [variant(word)], "environments": ["development", "production"]},
+        "variants.0",
+    ),
+    "variant": ("POST", STRATEGIES, lambda word: rollout("default") | {"variants": [variant(word)]}, "variants.0"),
+    "strategy": ("POST", STRATEGIES, rollout, "parameters"),
+    "default strategy": ("POST", DEFAULT, rollout, "parameters"),
+}
 
 
-def put_batch(caller: Caller, stickiness: str) -> TestResponse:
-    """Set the variants of the flag in several environments."""
-    sent = {"variants": [variant(stickiness)], "environments": ["development", "production"]}
-    return caller.put(f"{FLAG}/variants-batch", json=sent)
-
-
-def add_strategy(caller: Caller, stickiness: str) -> TestResponse:
-    """Add a strategy with a variant."""
-    return caller.post(STRATEGIES, json={"name": "flexibleRollout", "variants": [variant(stickiness)]})
-
-
-WAYS = [(put, 1), (patch, 0), (put_batch, 0), (add_strategy, 0)]
-
-
-@pytest.mark.parametrize("stickiness", GOOD)
-@pytest.mark.parametrize(("send", "position"), WAYS)
-def test_a_variant_has_a_known_stickiness(alice: Caller, send: Any, position: int, stickiness: str) -> None:
-    assert send(alice, stickiness).json["variants"][position]["stickiness"] == stickiness
-
-
-@pytest.mark.parametrize("stickiness", BAD)
-@pytest.mark.parametrize(("send", "position"), WAYS)
-def test_any_other_stickiness_of_a_variant_is_refused(
-    world: World, alice: Caller, send: Any, position: int, stickiness: str
+@pytest.mark.parametrize(("method", "path", "body", "place"), WAYS.values(), ids=WAYS)
+def test_stickiness_is_a_known_value_or_a_context_field_with_stickiness(
+    alice: Caller, conn: Connection, method: str, path: str, body: Any, place: str
 ) -> None:
-    since = world.last_event_id()
-    assert refused(send(alice, stickiness)) == f"variants.{position}.stickiness: {PROBLEM} {stickiness}"
-    assert world.events(since) == []
+    for stickiness in GOOD:
+        found = alice.request(method, path, json=body(stickiness)).json
+        for name in place.split("."):
+            found = found[int(name) if name.isdigit() else name]
+        assert found["stickiness"] == stickiness
+    before = fingerprint(conn)
+    for stickiness in BAD:
+        message = refused(alice.request(method, path, json=body(stickiness)))
+        assert message == f"{place}.stickiness: {PROBLEM} {stickiness}"
+    assert fingerprint(conn) == before
 
 
-def test_an_old_default_of_the_project_refuses_no_strategy(
-    world: World, alice: Caller, conn: Connection, flag: int
-) -> None:
+def test_a_project_has_a_known_default_stickiness(alice: Caller, conn: Connection) -> None:
+    requests = [
+        ("POST", PROJECTS, {"name": "Mobile"}),
+        ("PUT", f"{PROJECTS}/default", {"name": "Default"}),
+        ("PUT", f"{PROJECTS}/default/settings", {}),
+    ]
+    for stickiness in GOOD:
+        for method, path, body in requests:
+            asked = {"defaultStickiness": stickiness} | body
+            assert alice.request(method, path, json=asked).status_code in (200, 201)
+        assert alice.get(f"{PROJECTS}/default/overview").json["defaultStickiness"] == stickiness
+    before = fingerprint(conn)
+    for stickiness in BAD:
+        for method, path, body in requests:
+            message = refused(alice.request(method, path, json={"defaultStickiness": stickiness} | body))
+            assert message == f"defaultStickiness: {PROBLEM} {stickiness}"
+    assert fingerprint(conn) == before
+    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
+    kept = {"name": "New name", "defaultStickiness": "gone"}
+    assert alice.put(f"{PROJECTS}/default", json=kept).status_code == 200
+
+
+def test_an_old_default_of_the_project_is_no_obstacle(world: World, alice: Caller, conn: Connection, flag: int) -> None:
     conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
     strategy_id = world.strategy(flag, parameters={"rollout": "5", "stickiness": "default", "groupId": "f"})
     sent = {"name": "flexibleRollout", "parameters": {"rollout": "50"}}
+    filled = {"rollout": "50", "groupId": "f", "stickiness": "gone"}
     for response in (alice.put(f"{STRATEGIES}/{strategy_id}", json=sent), alice.post(STRATEGIES, json=sent)):
-        assert response.json["parameters"] == {"rollout": "50", "groupId": "f", "stickiness": "gone"}
-
-
-def test_an_old_default_of_the_project_refuses_no_import(alice: Caller, conn: Connection) -> None:
-    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
-    strategies = [strategy("f", parameters={"rollout": "50"}), strategy("g", parameters={"stickiness": "gone"})]
-    assert validated(alice, document("f", "g", featureStrategies=strategies))["errors"] == {
-        f"parameters.stickiness: {PROBLEM} gone": ["g"]
-    }
-    bring_in(alice, document("f", featureStrategies=strategies[:1]))
-    assert alice.get(STRATEGIES).json[0]["parameters"] == {"rollout": "50", "groupId": "f", "stickiness": "gone"}
+        assert response.json["parameters"] == filled
+    bring_in(alice, document("f", featureStrategies=[strategy(parameters={"rollout": "50"})]))
+    assert alice.get(STRATEGIES).json[0]["parameters"] == filled
 
 
 def test_stored_stickiness_can_be_kept(world: World, alice: Caller, conn: Connection, flag: int) -> None:
-    fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000, stickiness="gone")
     strategy_id = world.strategy(flag, parameters={"rollout": "5", "stickiness": "default", "groupId": "f"})
-    fixtures.insert_variant(conn, flag, "development", strategy_id, name="blue", weight=1000, stickiness="gone")
+    for owner in (None, strategy_id):
+        fixtures.insert_variant(conn, flag, "development", owner, name="blue", weight=1000, stickiness="gone")
     since = world.last_event_id()
     assert alice.put(VARIANTS, json=alice.get(VARIANTS).json["variants"]).status_code == 200
     path = f"{STRATEGIES}/{strategy_id}"
@@ -104,45 +119,19 @@ def test_stored_stickiness_can_be_kept(world: World, alice: Caller, conn: Connec
     refused(alice.put(VARIANTS, json=[variant("lost")]))
 
 
-def test_an_import_reports_the_stickiness_of_variants_of_each_flag(alice: Caller) -> None:
-    data = document(
-        "a",
-        "b",
-        "c",
-        featureStrategies=[strategy("a", variants=[variant("country")])],
-        featureEnvironments=[state("b", variants=[variant("nowhere")]), state("c", variants=[variant("tenant")])],
-    )
-    assert sorted(alice.post(VALIDATE, json=body(data)).json["errors"], key=lambda error: error["affectedItems"]) == [
-        {"message": f"variants.0.stickiness: {PROBLEM} country", "affectedItems": ["a"]},
-        {"message": f"variants.0.stickiness: {PROBLEM} nowhere", "affectedItems": ["b"]},
-    ]
-
-
-@pytest.mark.parametrize("stickiness", GOOD)
-def test_a_project_has_a_known_default_stickiness(alice: Caller, stickiness: str) -> None:
-    created = alice.post("/api/admin/projects", json={"name": "Mobile", "id": "m", "defaultStickiness": stickiness})
-    assert created.json["defaultStickiness"] == stickiness
-    for path in ("default", "default/settings"):
-        sent = {"name": "Default"} if path == "default" else {}
-        response = alice.put(f"/api/admin/projects/{path}", json={**sent, "defaultStickiness": stickiness})
-        assert response.status_code == 200
-    assert alice.get("/api/admin/projects/default/overview").json["defaultStickiness"] == stickiness
-
-
-@pytest.mark.parametrize("stickiness", BAD)
-def test_any_other_default_stickiness_is_refused(world: World, alice: Caller, stickiness: str) -> None:
-    since = world.last_event_id()
-    asked = {"defaultStickiness": stickiness}
-    for response in (
-        alice.post("/api/admin/projects", json={"name": "Mobile", **asked}),
-        alice.put("/api/admin/projects/default", json={"name": "Default", **asked}),
-        alice.put("/api/admin/projects/default/settings", json=asked),
-    ):
-        assert refused(response) == f"defaultStickiness: {PROBLEM} {stickiness}"
-    assert world.events(since) == []
-
-
-def test_a_project_can_keep_its_default_stickiness(alice: Caller, conn: Connection) -> None:
+def test_an_import_reports_invalid_parameters_and_stickiness_of_each_flag(alice: Caller, conn: Connection) -> None:
     conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
-    sent = {"name": "New name", "defaultStickiness": "gone"}
-    assert alice.put("/api/admin/projects/default", json=sent).status_code == 200
+    strategies = [
+        strategy("a", variants=[variant("country")]),
+        strategy("c", parameters={"rollout": "50"}),
+        strategy("d", parameters={"stickiness": "gone"}),
+        strategy("e", parameters={"rollout": "many"}),
+    ]
+    states = [state("b", variants=[variant("nowhere")]), state("c", variants=[variant("tenant")])]
+    data = document(*"abcde", featureStrategies=strategies, featureEnvironments=states)
+    assert validated(alice, data)["errors"] == {
+        f"variants.0.stickiness: {PROBLEM} country": ["a"],
+        f"variants.0.stickiness: {PROBLEM} nowhere": ["b"],
+        f"parameters.stickiness: {PROBLEM} gone": ["d"],
+        "parameters.rollout: must be a whole number from 0 to 100": ["e"],
+    }
