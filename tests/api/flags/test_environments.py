@@ -241,12 +241,10 @@ def test_switching_on_without_an_enabled_strategy_appends_the_default(world, ali
     assert second == default | added
     assert recorded(world, since) == ["feature-strategy-add", "feature-environment-enabled"]
     assert world.events(since)[0]["data"] == second
-
-
-def test_a_default_strategy_with_a_name_alone_is_enough(world, alice, conn):
-    tagged_flag(world)
+    # Its name is enough.
+    world.flag("g")
     default_strategy(conn, name="userWithId", parameters={"userIds": "1,2"})
-    (strategy,) = strategies_of(switch(alice, "on"))
+    (strategy,) = strategies_of(switch(alice, "on", flag="g"))
     assert (strategy["name"], strategy["parameters"], strategy["title"]) == ("userWithId", {"userIds": "1,2"}, None)
 
 

@@ -67,13 +67,18 @@ def test_omitted_fields_of_a_new_flag_have_their_defaults_and_its_creator_may_be
     assert [event["created_by"] for event in world.events()[-2:]] == ["a key", "a key"]
 
 
-def test_a_stale_flag_is_created_and_then_marked(world, alice):
+def test_a_stale_flag_is_created_and_then_marked_and_keeps_its_time(world, conn, alice):
     before = world.last_event_id()
     bring_in(alice, document({"name": "f", "stale": True}))
     assert flag(world)["stale"] is True
     created, marked, _ = recorded(world, before, alice)
     assert (created["type"], created["data"]["stale"]) == ("feature-created", False)
     assert marked == event("feature-stale-on")
+    conn.execute("UPDATE flags SET stale_since = '2026-01-01Z'")
+    before = world.last_event_id()
+    bring_in(alice, document({"name": "f", "description": "New.", "stale": True}))
+    assert value(conn, "SELECT stale_since = '2026-01-01Z' FROM flags") is True
+    assert happened(world, before) == [("feature-metadata-updated", "f"), IMPORTED]
 
 
 def test_an_existing_flag_gets_the_fields_of_the_document(world, conn, alice):
@@ -89,14 +94,6 @@ def test_an_existing_flag_gets_the_fields_of_the_document(world, conn, alice):
     assert changed == event("feature-metadata-updated", tags=[WEB], data=data, pre_data=pre_data)
     assert (unmarked, last) == (event("feature-stale-off", tags=[WEB]), imported())
     assert value(conn, "SELECT count(*) FROM past_flag_states WHERE state = 'stale'") == 1
-
-
-def test_a_stale_flag_keeps_the_time_at_which_it_became_stale(world, conn, alice):
-    world.flag("f", stale_since="2026-01-01T00:00:00Z")
-    before = world.last_event_id()
-    bring_in(alice, document({"name": "f", "description": "New.", "stale": True}))
-    assert value(conn, "SELECT stale_since = '2026-01-01Z' FROM flags") is True
-    assert happened(world, before) == [("feature-metadata-updated", "f"), IMPORTED]
 
 
 def test_what_the_document_omits_stays(world, conn, alice):
@@ -273,9 +270,6 @@ def test_strategies_get_what_every_new_one_gets(world, conn, alice):
         {},
     ]
     assert [one["sortOrder"] for one in place(world)["strategies"]] == [0, 1, 2]
-
-
-def test_strategies_of_one_sort_order_keep_their_order(world, alice):
     entries = [strategy(title=title, sortOrder=0) for title in ("zebra", "ape", "lion", "cat")]
     bring_in(alice, document("f", featureStrategies=entries))
     assert [one["title"] for one in place(world)["strategies"]] == ["zebra", "ape", "lion", "cat"]
@@ -292,14 +286,10 @@ def test_an_invalid_or_used_id_becomes_a_new_one(world, alice):
     assert [len(id) for id in ids] == [len(ID)] * len(entries)
 
 
-def test_an_id_that_occurs_twice_is_that_of_the_first(world, alice):
+def test_an_id_is_that_of_the_first_and_free_when_its_strategy_is_removed(world, alice):
     bring_in(alice, document("f", "g", featureStrategies=[strategy("f", id=ID), strategy("g", id=ID)]))
     assert place(world, "f")["strategies"][0]["id"] == ID
     assert place(world, "g")["strategies"][0]["id"] != ID
-
-
-def test_an_id_of_this_flag_is_free_when_its_strategy_is_removed(world, alice):
-    world.strategy(world.flag("f"), strategy_id=ID, parameters=ROLLOUT)
     before = world.last_event_id()
     bring_in(alice, document("f", featureStrategies=[strategy(id=ID, title="changed")]))
     assert [(one["id"], one["title"]) for one in place(world)["strategies"]] == [(ID, "changed")]
@@ -503,65 +493,44 @@ def test_an_empty_document_is_imported_and_recorded(world, alice):
     assert happened(world, before) == [IMPORTED]
 
 
+LIKE = {"contextName": "userId", "operator": "LIKE"}
 NOT_A_NUMBER = VARIANT | {"payload": {"type": "number", "value": "x"}}
-WITHOUT_ENABLED = {"feature": "f", "dependencies": [{"feature": "g", "enabled": False, "variants": ["a"]}]}
-
-
-def of_strategy(**fields):
-    """The list of strategies with one that is not valid."""
-    return {"featureStrategies": [strategy(**fields)]}
+SHORT = {"featureName": "f", "tagType": "simple", "tagValue": " x "}
+TWICE = {"name": "c", "legalValues": [{"value": "a"}, {"value": "a"}]}
+WHILE_OFF = {"feature": "f", "dependencies": [{"feature": "g", "enabled": False, "variants": ["a"]}]}
 
 
 @pytest.mark.parametrize(
-    ("more", "message", "name"),
+    ("name", "message", "list_name", "entry"),
     [
-        ({"features": [{"name": "f"}, {"name": "a b"}]}, "flag: name: must contain only A-Z", "a b"),
-        ({"features": [{"name": "f", "type": "x"}]}, "flag: type: must be experiment, kill-switch, release", "f"),
-        ({"features": [{"name": "f", "stale": 1}]}, "flag: stale: must be true or false", "f"),
-        ({"features": [{"name": "f"}, 7]}, "flag: body: must be a JSON object", "features.1"),
-        ({"features": [{"name": "\ud800"}]}, "flag: name: must not contain lone surrogates", "features.0"),
-        ({"featureStrategies": [{"name": "default"}]}, "strategy: featureName: is required", "featureStrategies.0"),
-        (of_strategy(parameters={"a": []}), "strategy: parameters.a: must be a string", "f"),
-        (of_strategy(parameters={"\ud800": "x"}), "strategy: parameters", "f"),
-        (of_strategy(sortOrder=1.5), "strategy: sortOrder: must be a whole number", "f"),
+        ("a b", "flag: name: must contain only A-Z", "features", {"name": "a b"}),
+        ("f", "flag: type: must be experiment, kill-switch, release", "features", {"name": "f", "type": "x"}),
+        ("f", "flag: stale: must be true or false", "features", {"name": "f", "stale": 1}),
+        ("features.0", "flag: body: must be a JSON object", "features", 7),
+        ("features.0", "flag: name: must not contain lone surrogates", "features", {"name": "\ud800"}),
+        ("featureStrategies.0", "strategy: featureName: is required", "featureStrategies", {"name": "default"}),
+        ("f", "strategy: parameters.a: must be a string", "featureStrategies", strategy(parameters={"a": []})),
+        ("f", "strategy: parameters", "featureStrategies", strategy(parameters={"\ud800": "x"})),
+        ("f", "strategy: sortOrder: must be a whole number", "featureStrategies", strategy(sortOrder=1.5)),
+        ("f", "strategy: constraints.0.operator: must be", "featureStrategies", strategy(constraints=[LIKE])),
         (
-            of_strategy(constraints=[{"contextName": "userId", "operator": "LIKE"}]),
-            "strategy: constraints.0.operator: must be one of the operators",
             "f",
-        ),
-        (
-            of_strategy(variants=[VARIANT | {"weightType": "fix"}]),
             "strategy: variants: must have at least one variant with the weightType variable",
-            "f",
+            "featureStrategies",
+            strategy(variants=[VARIANT | {"weightType": "fix"}]),
         ),
-        (of_strategy(variants=[NOT_A_NUMBER]), "strategy: variants.0.payload.value: must be a number", "f"),
-        (
-            {"featureEnvironments": [state(variants=[VARIANT, VARIANT])]},
-            "state: variants: must not contain a name twice",
-            "f",
-        ),
-        ({"featureEnvironments": [{"enabled": True}]}, "state: featureName: is required", "featureEnvironments.0"),
-        (
-            {"contextFields": [{"name": "c", "legalValues": [{"value": "a"}, {"value": "a"}]}]},
-            "context field: legalValues: must not contain a value twice",
-            "c",
-        ),
-        ({"segments": [{"id": 1}]}, "segment: name: is required", "segments.0"),
-        ({"tagTypes": [{"name": "t"}]}, "tag type: name: must be at least 2 characters long", "t"),
-        (
-            {"featureTags": [{"featureName": "f", "tagType": "simple", "tagValue": " x "}]},
-            "tag: tagValue: must be at least 2 characters long",
-            "f",
-        ),
-        (
-            {"dependencies": [WITHOUT_ENABLED]},
-            "dependency: dependencies.0.variants: can only be set if enabled is true",
-            "f",
-        ),
+        ("f", "strategy: variants.0.payload.value: must be", "featureStrategies", strategy(variants=[NOT_A_NUMBER])),
+        ("f", "state: variants: must not contain a name", "featureEnvironments", state(variants=[VARIANT, VARIANT])),
+        ("featureEnvironments.0", "state: featureName: is required", "featureEnvironments", {"enabled": True}),
+        ("c", "context field: legalValues: must not contain a value twice", "contextFields", TWICE),
+        ("segments.0", "segment: name: is required", "segments", {"id": 1}),
+        ("t", "tag type: name: must be at least 2 characters long", "tagTypes", {"name": "t"}),
+        ("f", "tag: tagValue: must be at least 2 characters long", "featureTags", SHORT),
+        ("f", "dependency: dependencies.0.variants: can only be set if enabled", "dependencies", WHILE_OFF),
     ],
 )
-def test_an_invalid_entry_is_an_error_of_its_flag(world, alice, more, message, name):
-    before, data = fingerprint(world.conn), document("f") | more
+def test_an_invalid_entry_is_an_error_of_its_flag(world, alice, name, message, list_name, entry):
+    before, data = fingerprint(world.conn), document("f") | {list_name: [entry]}
     [(found, names)] = validated(alice, data)["errors"].items()
     assert found.startswith(f"invalid {message}")
     assert names == [name]

@@ -58,7 +58,7 @@ def test_a_valid_document_has_no_errors(world, alice):
         featureEnvironments=[state(enabled=True), state("g", variants=[{"name": "a", "weight": 1}])],
         contextFields=[{"name": "country"}],
         tagTypes=[{"name": "team"}],
-        featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web"}],
+        featureTags=[TAG],
         dependencies=[links("f", "g")],
     )
     assert validated(alice, data) == NOTHING | {"warnings": {"This flag exists. It is overwritten.": ["also", "g"]}}
@@ -153,60 +153,46 @@ def test_a_name_of_another_project_is_taken_even_of_a_hidden_one(world, eve, apo
         is_an_error(world, caller, document("f", "g"), NAME_TAKEN, ["f"])
 
 
-OFF = {"feature": "f", "dependencies": [{"feature": "g", "enabled": False}]}
-NO_FEATURE = "The document refers to this flag, but its features do not contain it."
 DIFFERENT = "The document has this {} more than once, with different properties."
+NO_FEATURE = "The document refers to this flag, but its features do not contain it."
+OFF = {"feature": "f", "dependencies": [{"feature": "g", "enabled": False}]}
+TWO_SEGMENTS = [{"id": 7, "name": "a"}, {"id": 7, "name": "b"}]
+TAG = {"featureName": "f", "tagType": "team", "tagValue": "web"}
 
 
 @pytest.mark.parametrize(
-    ("data", "message", "names"),
+    ("name", "message", "more"),
     [
-        (document("f", "g", {"name": "f", "stale": True}), DIFFERENT.format("flag"), ["f"]),
+        ("f", DIFFERENT.format("flag"), {"features": [{"name": "f"}, {"name": "f", "stale": True}]}),
         (
-            document("f", featureStrategies=[strategy(id="x"), strategy(id="x", disabled=True)]),
+            "f",
             "The document has more than one strategy of this flag with one id.",
-            ["f"],
+            {"featureStrategies": [strategy(id="x"), strategy(id="x", disabled=True)]},
         ),
         (
-            document("f", featureEnvironments=[state(enabled=True), state(enabled=False)]),
+            "f",
             "The document has more than one state of this flag.",
-            ["f"],
+            {"featureEnvironments": [state(enabled=True), state(enabled=False)]},
         ),
+        ("c", DIFFERENT.format("context field"), {"contextFields": [{"name": "c"}, {"name": "c", "stickiness": True}]}),
+        ("team", DIFFERENT.format("tag type"), {"tagTypes": [{"name": "team"}, {"name": "team", "icon": "x"}]}),
         (
-            document("f", contextFields=[{"name": "c"}, {"name": "c", "stickiness": True}]),
-            DIFFERENT.format("context field"),
-            ["c"],
-        ),
-        (
-            document("f", tagTypes=[{"name": "team"}, {"name": "team", "icon": "x"}]),
-            DIFFERENT.format("tag type"),
-            ["team"],
-        ),
-        (
-            document("f", "g", dependencies=[links("f", "g"), OFF]),
+            "f",
             "The document has different dependencies of this flag on one parent.",
-            ["f"],
+            {"dependencies": [links("f", "g"), OFF]},
         ),
-        (
-            document("f", segments=[{"id": 7, "name": "a"}, {"id": 7, "name": "b"}]),
-            "The document has more than one segment with this id.",
-            ["7"],
-        ),
-        (document("f", featureStrategies=[strategy("other")]), NO_FEATURE, ["other"]),
-        (document("f", featureEnvironments=[state("other")]), NO_FEATURE, ["other"]),
-        (
-            document("f", featureTags=[{"featureName": "other", "tagType": "simple", "tagValue": "web"}]),
-            NO_FEATURE,
-            ["other"],
-        ),
-        (document("f", dependencies=[links("other")]), NO_FEATURE, ["other"]),
+        ("7", "The document has more than one segment with this id.", {"segments": TWO_SEGMENTS}),
+        ("other", NO_FEATURE, {"featureStrategies": [strategy("other")]}),
+        ("other", NO_FEATURE, {"featureEnvironments": [state("other")]}),
+        ("other", NO_FEATURE, {"featureTags": [TAG | {"featureName": "other", "tagType": "simple"}]}),
+        ("other", NO_FEATURE, {"dependencies": [links("other")]}),
     ],
 )
-def test_entries_that_contradict_each_other_are_errors(world, alice, data, message, names):
-    for name in ("a", "b"):
-        segments.insert(world.conn, name, [])
+def test_entries_that_contradict_each_other_are_errors(world, alice, name, message, more):
+    for segment in ("a", "b"):
+        segments.insert(world.conn, segment, [])
     world.flag("other")
-    is_an_error(world, alice, data, message, names)
+    is_an_error(world, alice, document("f", "g") | more, message, [name])
 
 
 def test_the_naming_pattern_of_the_project_holds_for_new_flags(world, conn, alice):
@@ -249,9 +235,8 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):
-    tag = {"featureName": "f", "tagType": "team", "tagValue": "web"}
-    is_an_error(world, alice, document("f", featureTags=[tag]), "featureTags: unknown tag types: team", ["f"])
-    assert validated(alice, document("f", featureTags=[tag], tagTypes=[{"name": "team"}])) == NOTHING
+    is_an_error(world, alice, document("f", featureTags=[TAG]), "featureTags: unknown tag types: team", ["f"])
+    assert validated(alice, document("f", featureTags=[TAG], tagTypes=[{"name": "team"}])) == NOTHING
     many = [{"featureName": "f", "tagType": "simple", "tagValue": f"tag {number}"} for number in range(101)]
     message = "featureTags: must have at most 100 tags for each flag"
     is_an_error(world, alice, document("f", featureTags=many), message, ["f"])
@@ -332,7 +317,6 @@ def test_all_errors_of_one_flag_are_reported_at_once(world, alice, conn, app, mo
     if name_is != "new":
         world.flag("f", "default" if name_is == "known" else "hermes")
     monkeypatch.setitem(app.config, "MAX_STRATEGIES", 2)
-    tag = {"featureName": "f", "tagType": "simple", "tagValue": "x"}
     data = document(
         {"name": "f", "type": "unknown"},
         featureStrategies=[
@@ -341,7 +325,7 @@ def test_all_errors_of_one_flag_are_reported_at_once(world, alice, conn, app, mo
             strategy(segments=[7], parameters={"rollout": "101"}),
         ],
         featureEnvironments=[state(variants=[{"name": "v", "weight": 1, "stickiness": "moon"}])],
-        featureTags=[tag, tag | {"tagType": "team", "tagValue": "web"}],
+        featureTags=[TAG, TAG | {"tagType": "simple", "tagValue": "x"}],
         segments=[{"id": 7, "name": "missing"}],
         dependencies=[links("f", "missing-parent")],
     )
@@ -395,7 +379,6 @@ def test_errors_of_several_flags_are_reported_at_once(alice):
 # --- Permissions ------------------------------------------------------------------------------------------------------
 
 LACKING = "You lack these permissions in project default and environment development."
-TAG = {"featureName": "f", "tagType": "team", "tagValue": "web"}
 HERE = ["UPDATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT"]
 VARIANTS = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
 
