@@ -178,12 +178,6 @@ def test_the_first_time_in_production_is_kept(world, alice, conn, type, sets):
     assert value(conn, "SELECT first_in_production_at FROM flags") == long_ago
 
 
-def test_the_overview_counts_the_days_to_production(world, alice, conn):
-    tagged_flag(world, created_at=value(conn, "SELECT now() - interval '3 days'"))
-    switch(alice, "on", environment="production")
-    assert alice.get("/api/admin/projects/default/overview").json["stats"]["avgTimeToProdCurrentWindow"] == 3
-
-
 # --- The default strategy ---------------------------------------------------------------------------------------------
 
 

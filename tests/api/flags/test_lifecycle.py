@@ -7,7 +7,6 @@ import pytest
 
 from sql.database import rows, value
 from sql.flags import favorites as flag_favorites
-from sql.flags import lifecycle as flag_lifecycle
 from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
@@ -327,16 +326,6 @@ def test_deleting_a_flag_deletes_its_records_and_frees_its_name(world, alice, co
     assert (record["tags"], [user["id"] for user in record["collaborators"]["users"]]) == ([], [alice.id])
 
 
-def test_insights_of_the_past_count_a_deleted_flag(world, alice):
-    long_ago = {"type": "kill-switch", "created_at": "2024-02-01T12:00:00Z", "archived_at": "2024-03-06T12:00:00Z"}
-    world.flag("features", **long_ago)
-    path = "/api/admin/insights?from=2024-02-26&to=2024-03-17"
-    before = alice.get(path).json
-    assert [entry["total"] for entry in before["flagTrends"]] == [1, 0, 0]
-    assert alice.delete(f"{ARCHIVE}/features").status_code == 200
-    assert alice.get(path).json == before
-
-
 def test_archived_flags_are_deleted_and_each_is_recorded(world, alice, conn, now):
     for name in ("a", "b", "c"):
         fixtures.tag(conn, world.flag(name, archived_at=now), "simple", "beta")
@@ -347,17 +336,3 @@ def test_archived_flags_are_deleted_and_each_is_recorded(world, alice, conn, now
     assert recorded(world, since, alice) == deleted
     assert listed(alice) == ["c"]
     assert rows(conn, "SELECT name FROM flags JOIN flag_tags ON flag_id = flags.id") == [{"name": "c"}]
-
-
-def test_all_archived_flags_of_a_project_are_deleted_in_one_statement(world, conn, now):
-    world.project("apollo")
-    for name, project, at in (("b", "default", now), ("a", "default", now), ("other", "apollo", now)):
-        fixtures.tag(conn, world.flag(name, project, archived_at=at), "simple", "beta")
-    fixtures.tag(conn, world.flag("live"), "simple", "beta")
-    before = {name: core(conn, name) for name in ("a", "b")}
-    gone = flag_lifecycle.delete_archived(conn, "default")
-    assert gone == [{"name": name, "record": before[name], "tags": [BETA]} for name in ("a", "b")]
-    left = rows(conn, "SELECT name FROM flags WHERE deleted_at IS NULL ORDER BY name")
-    assert [row["name"] for row in left] == ["live", "other"]
-    assert value(conn, "SELECT count(*) FROM flag_tags") == 2
-    assert flag_lifecycle.delete_archived(conn, "default") == []

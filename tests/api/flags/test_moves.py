@@ -131,8 +131,9 @@ def test_a_copy_is_refused_as_a_new_flag_would_be(world, alice, conn, app, monke
 
 
 def test_a_flag_moves_with_all_its_records(world, alice, conn):
+    conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('qa', 'test', 3)")
     # The naming pattern is for new names.
-    world.project("target", naming_pattern="x+")
+    world.project("target", environments=("qa", "development", "production"), naming_pattern="x+")
     flag = world.flag("f", enabled_in=("production",))
     fixtures.add_segment(conn, world.strategy(flag, "production"), segments.insert(conn, "of all", []))
     theirs = segments.insert(conn, "of theirs", [], project="target")
@@ -148,21 +149,14 @@ def test_a_flag_moves_with_all_its_records(world, alice, conn):
     assert (response.status_code, response.data) == (200, b"")
     refused(alice.get(f"{FLAGS}/f"), 404, "NotFoundError")
     after = alice.get("/api/admin/projects/target/features/f").json
+    qa = after["environments"].pop()
+    assert (qa["name"], qa["enabled"], qa["strategies"]) == ("qa", False, [])
+    assert value(conn, "SELECT count(*) FROM flag_environments") == 3
     assert without(after, "collaborators") == without(before, "collaborators") | {"project": "target"}
     change = {"oldProject": "default", "newProject": "target"}
     moved = event("feature-project-change", project="target", data=change, tags=[BETA])
     assert recorded(world, since, alice) == [moved]
     assert rows(conn, "SELECT project_id FROM usage_metrics") == [{"project_id": "default"}]
-
-
-def test_a_moved_flag_gets_the_environments_of_the_new_project(world, alice, conn):
-    conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('qa', 'test', 3)")
-    world.project("target", environments=("qa", "development", "production"))
-    world.flag("f", enabled_in=("production",))
-    assert alice.post(MOVE, json={"newProjectId": "target"}).status_code == 200
-    statement = "SELECT environment, enabled FROM flag_environments ORDER BY environment"
-    places = [tuple(row.values()) for row in rows(conn, statement)]
-    assert places == [("development", False), ("production", True), ("qa", False)]
 
 
 @pytest.mark.parametrize(

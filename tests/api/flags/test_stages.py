@@ -113,18 +113,14 @@ def test_a_flag_is_completed(world, alice, conn, body: dict[str, Any], data):
     assert recorded(world, since, alice) == [event("feature-completed", data=data, tags=[BETA])]
 
 
-def test_another_completion_keeps_the_beginning_of_the_stage(world, alice):
-    world.flag("f", completed_at=BORN, completed_status="kept")
+def test_another_completion_keeps_the_beginning_of_the_stage_and_can_be_undone(world, alice, conn):
+    world.flag("f", completed_at=BORN, completed_status="kept", completed_value="red")
     since = world.last_event_id()
-    assert alice.post(COMPLETE, json={"status": "kept"}).status_code == 200
+    assert alice.post(COMPLETE, json={"status": "kept", "statusValue": "red"}).status_code == 200
     assert world.events(since) == []
     assert alice.post(COMPLETE, json={"status": "discarded"}).status_code == 200
     assert [event["data"]["status"] for event in world.events(since)] == ["discarded"]
     assert alice.get(LIFECYCLE).json[-1] == {"stage": "completed", "enteredStageAt": day(0), "status": "discarded"}
-
-
-def test_a_completion_is_undone(world, alice, conn):
-    world.flag("f", completed_at=BORN, completed_status="kept", completed_value="red")
     since = world.last_event_id()
     for _ in range(2):
         response = alice.post(UNCOMPLETE)

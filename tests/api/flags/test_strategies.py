@@ -186,16 +186,6 @@ def test_an_invalid_strategy_is_refused(world, alice, conn, field, sent):
     assert fingerprint(conn) == before
 
 
-def test_an_empty_list_of_overrides_is_ignored(world, alice):
-    tagged_flag(world)
-    sent = {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}
-    added = add(alice, sent).json
-    assert "overrides" not in added["variants"][0]
-    since = world.last_event_id()
-    assert put(alice, added["id"], sent).json == added
-    assert world.events(since) == []
-
-
 def test_segments_must_be_of_the_project_or_of_all_and_not_too_many(world, alice, conn):
     tagged_flag(world)
     world.project("hermes")
@@ -303,17 +293,25 @@ def test_changed_parameters_get_the_required_ones(world, alice):
         assert put(alice, strategy, sent).json["parameters"] == kept
 
 
+def test_a_constraint_without_values_and_empty_overrides_can_be_sent(world, alice):
+    flag = tagged_flag(world)
+    constraint = {"contextName": "userId", "operator": "NUM_EQ", "value": "1"}
+    strategy = world.strategy(flag, constraints=[constraint])
+    assert put(alice, strategy, {"constraints": [constraint]}).status_code == 200
+    filled = constraint | {"values": [], "inverted": False, "caseInsensitive": False}
+    assert seen(alice, strategy)["constraints"] == [filled]
+    sent = {"name": "default", "variants": [VARIANTS[0] | {"overrides": []}]}
+    added = add(alice, sent).json
+    assert "overrides" not in added["variants"][0]
+    since = world.last_event_id()
+    assert put(alice, added["id"], sent).json == added
+    assert world.events(since) == []
+
+
 def test_constraints_above_the_limit_may_stay_but_not_grow(world, alice):
     strategy = world.strategy(tagged_flag(world), constraints=[CONSTRAINT] * 40)
     assert len(put(alice, strategy, {"constraints": [CONSTRAINT] * 35}).json["constraints"]) == 35
     refused(put(alice, strategy, {"constraints": [CONSTRAINT] * 36}))
-
-
-def test_a_constraint_that_was_stored_without_values_can_be_sent(world, alice):
-    asked = {"contextName": "userId", "operator": "NUM_EQ", "value": "1"}
-    strategy = world.strategy(world.flag("f"), constraints=[asked])
-    assert put(alice, strategy, {"constraints": [asked]}).status_code == 200
-    assert seen(alice, strategy)["constraints"] == [asked | {"values": [], "inverted": False, "caseInsensitive": False}]
 
 
 @pytest.mark.parametrize(
@@ -433,7 +431,7 @@ def three(world: World) -> list[str]:
 def test_strategies_are_put_in_order(world, alice, conn, three):
     a, b, c = three
     since = world.last_event_id()
-    for places in ([], [{"id": a, "sortOrder": 0}, {"id": c, "sortOrder": 2}]):
+    for places in ([], [{"id": id, "sortOrder": place} for place, id in enumerate(three)]):
         assert alice.post(ORDER, json=places).status_code == 200
     assert (order(conn), world.events(since)) == ({"a": 0, "b": 1, "c": 2}, [])
     answer = alice.post(ORDER, json=[{"id": a, "sortOrder": 2}, {"id": c, "sortOrder": -1}])

@@ -241,25 +241,18 @@ def test_members_count_once_from_the_later_of_role_and_joining(world, alice, gem
     fixtures.add_group_user(world.conn, early, cora.id, created_at=SECOND)
     fixtures.add_group_user(world.conn, late, dora.id, created_at=FEBRUARY_1)
     world.member(world.project("vostok", created_at=JANUARY_1), dora, created_at=FEBRUARY_1)
-    # Anna, with two roles and a group; Ben and Cora; Dora. Alice administers: a root role is no membership.
-    assert trend(alice, "projectFlagTrends", "users", project=gemini) == [1, 3, 4]
+    # Memberships that have ended: of a user, of a group, and in a group.
+    ed, fay, gus = (world.user(name, created_at=JANUARY_1).id for name in ("Ed", "Fay", "Gus"))
+    ended = {"started_at": FEBRUARY_1, "ended_at": SECOND}
+    role, gone = {"project_id": gemini, "role_id": 5}, groups.insert(world.conn, "gone")
+    fixtures.insert(world.conn, "past_project_user_roles", user_id=ed, **role, **ended)
+    fixtures.insert(world.conn, "past_project_group_roles", group_id=gone, **role, **ended)
+    fixtures.add_group_user(world.conn, gone, fay, created_at=FEBRUARY_1)
+    fixtures.insert(world.conn, "past_group_users", group_id=early, user_id=gus, **ended)
+    # Anna, with two roles and a group, Ed, Fay and Gus; Anna, Ben and Cora; Dora. Alice administers, which is no
+    # membership.
+    assert trend(alice, "projectFlagTrends", "users", project=gemini) == [4, 3, 4]
     assert trend(alice, "projectFlagTrends", "users", project="vostok") == [1, 1, 1]
-
-
-@pytest.mark.parametrize("table", ["past_project_user_roles", "past_project_group_roles", "past_group_users"])
-def test_a_membership_that_ended_counts_for_the_weeks_before(world, alice, gemini, table):
-    anna, group_id = world.user("Anna", created_at=JANUARY_1), groups.insert(world.conn, "team")
-    role = {"project_id": gemini, "role_id": 5}
-    if table == "past_project_user_roles":
-        ended = role | {"user_id": anna.id}
-    elif table == "past_project_group_roles":
-        fixtures.add_group_user(world.conn, group_id, anna.id, created_at=FEBRUARY_1)
-        ended = role | {"group_id": group_id}
-    else:
-        fixtures.add_project_group(world.conn, gemini, group_id, 5, FEBRUARY_1)
-        ended = {"group_id": group_id, "user_id": anna.id}
-    fixtures.insert(world.conn, table, **ended, started_at=FEBRUARY_1, ended_at=SECOND)
-    assert trend(alice, "projectFlagTrends", "users", project=gemini) == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
