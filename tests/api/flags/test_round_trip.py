@@ -125,11 +125,11 @@ def test_repeating_an_import_records_the_import_alone(instance):
         assert caller.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
         log = caller.get("/api/admin/search/events?limit=1").json
         with connect(caller.app.config["DATABASE_URL"]) as conn:
-            found.append((log["total"], rows(conn, "SELECT id FROM variants ORDER BY id")))
-    (first, variants), (second, same) = found
+            found.append((log["total"], log["events"], rows(conn, "SELECT id FROM variants ORDER BY id")))
+    (first, _, variants), (second, events, same) = found
     assert len(variants) > 2
     assert (second, same) == (first + 1, variants)
-    assert [event["type"] for event in log["events"]] == ["features-imported"]
+    assert [event["type"] for event in events] == ["features-imported"]
 
 
 def test_an_import_into_another_environment_gives_new_ids(instance):

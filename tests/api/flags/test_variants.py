@@ -45,8 +45,8 @@ def seen(caller: Caller, environment: str = "development") -> list[dict[str, Any
 
 def updated(environment: str, before: list[Any], after: list[Any]) -> dict[str, Any]:
     """The event of a change of the variants of flag f."""
-    change = {"data": {"variants": after}, "pre_data": {"variants": before}}
-    return event("feature-environment-variants-updated", environment=environment, tags=[BETA], **change)
+    change: dict[str, Any] = {"environment": environment, "data": {"variants": after}, "pre_data": {"variants": before}}
+    return event("feature-environment-variants-updated", tags=[BETA], **change)
 
 
 def stored(world: World) -> list[tuple[str, str, int]]:

@@ -23,7 +23,7 @@ def apollo(world: World) -> str:
     world.member("apollo", nina)
     crew = groups.insert(world.conn, "crew")
     for group_id in (crew, groups.insert(world.conn, "administrators", root_role=1)):
-        fixtures.add_group_user(world.conn, group_id, nina.id)
+        fixtures.add_group_user(world.conn, group_id, nina.id or 0)
     fixtures.add_project_group(world.conn, "apollo", crew, 4)
     return "apollo"
 
