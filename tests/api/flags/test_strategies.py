@@ -100,6 +100,7 @@ def test_only_the_name_is_required(world, alice):
     # Also of an unknown flag: an invalid body is refused first.
     for flag in ("f", "unknown"):
         assert refused(add(alice, {}, flag=flag)) == "name: is required"
+    assert refused(alice.post(path("/strategies"))) == "A JSON body is required."
     created = add(alice, {"name": "default"}).json
     assert created == {
         "id": created["id"],
