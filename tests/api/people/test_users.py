@@ -277,7 +277,10 @@ OWN_NAME = "password: must not be the user's own name, user name or email"
     [
         ({"email": ...}, 400, "username: is required, unless email is given"),
         ({"email": None}, 400, "username: is required, unless email is given"),
-        *((PERSON | {"password": known}, 400, OWN_NAME) for known in ("augusta ada", "COUNTESS", "Augusta@example.org")),
+        *(
+            (PERSON | {"password": known}, 400, OWN_NAME)
+            for known in ("augusta ada", "COUNTESS", "Augusta@example.org")
+        ),
         ({"password": "shorter"}, 400, "password: must be at least 8 characters long"),
         ({"email": "BOB@example.org"}, 409, "email: a user with this email already exists"),
         ({"username": "bob"}, 409, "username: a user with this user name already exists"),
