@@ -187,7 +187,8 @@ def user(world: World) -> Caller:
 
 
 def test_a_new_password_ends_all_sessions(app, world, stranger, user, alice, conn):
-    begin(world, user, "elsewhere"), begin(world, alice, "Alice's")
+    begin(world, user, "elsewhere")
+    begin(world, alice, "Alice's")
     since = world.last_event_id()
     assert change(stranger).status_code == 200
     for session in ("Ada", "elsewhere"):

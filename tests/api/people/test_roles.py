@@ -406,10 +406,10 @@ def test_updates_at_once_are_recorded_one_after_the_other(committed, gate):
 
 def test_a_role_that_is_assigned_during_its_deletion_stays(committed, gate):
     admin, role = committed.api_key(), roles.insert(committed.conn, "Given", type="root-custom")
-    since, nobody = committed.last_event_id(), {"name": None, "email": None, "password_hash": None}
+    since, unnamed = committed.last_event_id(), {"name": None, "email": None, "password_hash": None}
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
-            user = users.insert(gate, username="given", root_role=role, **nobody)
+            user = users.insert(gate, username="given", root_role=role, **unnamed)
             deletion = thread.submit(admin.delete, f"{PATH}/{role}")
             wait_for(committed.conn, [deletion])
         refused(deletion.result(), 409, "ConflictError")
@@ -417,7 +417,7 @@ def test_a_role_that_is_assigned_during_its_deletion_stays(committed, gate):
     committed.conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [user["id"]])
     assert admin.delete(f"{PATH}/{role}").status_code == 200
     with pytest.raises(ForeignKeyViolation):
-        users.insert(committed.conn, username="late", root_role=role, **nobody)
+        users.insert(committed.conn, username="late", root_role=role, **unnamed)
 
 
 def test_an_environment_under_deletion_gets_no_permissions(committed, gate):

@@ -46,7 +46,7 @@ def record(conn: Connection, user_id: int | None, **fields: Any) -> dict[str, An
 
 
 def logged(user: Caller, **change: Any) -> dict[str, Any]:
-    """Victor as events show him."""
+    """The user Victor as events show it."""
     person = {"name": "Victor", "username": "victor", "email": "victor@example.org", "rootRole": 3}
     return {"id": user.id} | person | change
 
@@ -90,7 +90,8 @@ def test_unset_fields_are_omitted_or_null(world, alice, victor, conn):
 
 
 def test_the_list_has_users_and_root_roles(world, alice, victor, conn):
-    robot(world), gone(world)
+    robot(world)
+    gone(world)
     fiddler = roles.insert(conn, "Fiddler", type="root-custom", description="Fiddles.")
     roles.insert(conn, "Of projects")
     answer = alice.get(PATH).json
@@ -132,7 +133,8 @@ def found(caller: Caller, text: str) -> list[str]:
 def test_search_ignores_case_and_takes_no_wildcards(world, victor, conn):
     ada = world.user("Ada", username=None, email="lovelace@example.com")
     world.user("Álvaro", username="al_50%", email=None)
-    robot(world, "Adam"), gone(world, "Adalbert")
+    robot(world, "Adam")
+    gone(world, "Adalbert")
     for text in ("ada", "ADA", "lace@", "LOVE"):
         assert found(victor, text) == ["Ada"], text
     assert found(victor, "ÁLVARO") == found(victor, "_5") == found(victor, "0%") == found(victor, "AL_") == ["Álvaro"]
@@ -179,7 +181,8 @@ def test_administrators_are_counted_by_kind(world, alice, conn):
     for name in ("Ada", "Bob"):
         world.user(name, root_role=1, password_hash="a hash")
     world.user("Cid", root_role=custom)
-    robot(world, root_role=1), gone(world, root_role=1, password_hash="a hash")
+    robot(world, root_role=1)
+    gone(world, root_role=1, password_hash="a hash")
     # By a group.
     group = groups.insert(conn, "administrators", root_role=1)
     fixtures.add_group_user(conn, group, world.user("Dan").id or 0)
@@ -288,14 +291,16 @@ OWN_NAME = "password: must not be the user's own name, user name or email"
     ],
 )
 def test_an_invalid_user_is_not_created(world, alice, conn, fields, status, message):
-    world.user("Bob"), robot(world)
+    world.user("Bob")
+    robot(world)
     before = fingerprint(conn)
     assert refused(make(alice, **fields), status, {400: "ValidationError", 409: "NameExistsError"}[status]) == message
     assert fingerprint(conn) == before
 
 
 def test_user_names_are_case_sensitive_and_those_of_deleted_users_are_free(world, alice):
-    world.user("Bob"), gone(world)
+    world.user("Bob")
+    gone(world)
     assert make(alice, username="Bob").status_code == 201
     assert make(alice, username="gone", email="gone@example.org").status_code == 201
 
@@ -377,7 +382,8 @@ def only_alice(alice, conn) -> Caller:
 
 def test_the_last_administrator_stays(world, only_alice, conn):
     # Service accounts, deleted users and administrators by a group do not count.
-    robot(world, root_role=1), gone(world, root_role=1)
+    robot(world, root_role=1)
+    gone(world, root_role=1)
     fixtures.add_group_user(conn, groups.insert(conn, "administrators", root_role=1), world.user("Member").id)
     almost = roles.insert(conn, "Almost", type="root-custom")
     before, key = fingerprint(conn), world.api_key()

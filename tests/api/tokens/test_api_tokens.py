@@ -47,7 +47,8 @@ def test_sdk_tokens_are_listed_with_secrets_and_admin_tokens_masked(world, alice
 
 
 def test_a_listed_token_has_its_scope_and_its_last_use(world, alice, conn):
-    world.project("hermes"), world.project("ares")
+    world.project("hermes")
+    world.project("ares")
     world.api_key("client", name="it", environment="production", projects=["hermes", "ares"])
     conn.execute(
         "UPDATE api_keys SET seen_at = '2026-05-31T09:30:00.1239Z', expires_at = '2026-06-30T00:00:00Z' "
@@ -116,7 +117,8 @@ def test_only_the_kinds_that_the_caller_may_read_are_listed(world, permissions, 
     ],
 )
 def test_a_new_token_is_returned_and_recorded(world, alice, conn, body, kind, environment, projects, prefix):
-    world.project("hermes"), world.project("ares")
+    world.project("hermes")
+    world.project("ares")
     since = world.last_event_id()
     answer = alice.post(PATH, json=body | {"tokenName": "sdk"})
     assert (answer.status_code, answer.headers["Location"]) == (201, "api-tokens/sdk")
@@ -311,7 +313,8 @@ def test_unknown_secrets_are_404_in_an_update_and_ignored_in_a_deletion(world, a
     ("kind", "environment", "projects"), [("client", "production", ["ares", "hermes"]), ("admin", None, [])]
 )
 def test_a_deleted_token_is_gone_and_recorded(world, alice, conn, kind, environment, projects):
-    world.project("hermes"), world.project("ares")
+    world.project("hermes")
+    world.project("ares")
     secret = world.api_key(kind, name="sdk", environment=environment, projects=projects).key
     since = world.last_event_id()
     answer = alice.delete(place(secret))
