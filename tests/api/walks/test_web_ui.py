@@ -1,0 +1,536 @@
+"""The requests of the Unleash web UI 6.10, with the bodies and the order that it sends in Chromium, and their statuses.
+
+Pages of parts that do not exist here are 404, and show nothing or little: docs/reference/compatibility.md.
+"""
+
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from flask import Flask
+
+from sql.database import Connection
+from tests import records
+from tests.support.instance import SETTINGS
+
+PROJECT = "projects/default"
+FLAGS = f"{PROJECT}/features"
+NEW = {"type": "experiment", "name": "walk", "description": "A walk", "impressionData": True}
+
+
+class Browser:
+    """Sends what a page of the web UI sends: JSON, with the cookie of a login, from the same origin."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+        self.client = app.test_client()
+
+    def ask(self, operation: str, body: Any = None, status: int = 200) -> Any:
+        """Send a request (its path after /api/admin/, or whole), and return the JSON of the response."""
+        method, path = operation.split(" ")
+        # The UI declares JSON on every request that is no GET, also on those without a body.
+        headers = {} if method == "GET" else {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+        content = {} if method == "GET" else {"content_type": "application/json"}
+        content |= {} if body is None else {"data": self.app.json.dumps(body)}
+        path = path if path.startswith("/") else f"/api/admin/{path}"
+        response = self.client.open(path, method=method, headers=headers, buffered=True, **content)
+        assert response.status_code == status, f"{operation}: {response.status_code} {response.text}"
+        records.check(self.app, response)
+        return response.json if response.data and response.is_json else None
+
+    def log_in(self, username: str, password: str) -> None:
+        """Log in as the login form does."""
+        self.ask("POST /auth/simple/login", {"username": username, "password": password})
+
+
+@pytest.fixture
+def ui(app: Flask, conn: Connection) -> Browser:  # noqa: ARG001
+    """The web UI, after the administrator logged in."""
+    browser = Browser(app)
+    browser.log_in("admin", str(SETTINGS["INIT_ADMIN_PASSWORD"]))
+    return browser
+
+
+# --- Pages ------------------------------------------------------------------------------------------------------------
+
+OF_PROJECT = "offset=0&limit=25&favoritesFirst=true&sortBy=createdAt&sortOrder=desc&project=IS%3Adefault"
+SINCE = "from=IS%3A2025-11-22&to=IS%3A2026-11-22"
+TIMELINE = (
+    "type=IS_ANY_OF%3Astrategy-reactivated%2Cstrategy-updated%2Csegment-updated%2Csegment-deleted%2Cfeature-created"
+    "%2Cfeature-updated%2Cfeature-variants-updated%2Cfeature-archived%2Cfeature-revived%2Cfeature-strategy-update"
+    "%2Cfeature-strategy-add%2Cfeature-strategy-remove%2Cfeature-environment-enabled%2Cfeature-environment-disabled"
+    "%2Crelease-plan-added%2Crelease-plan-removed%2Crelease-plan-milestone-started"
+)
+
+# The page, and what it asks for besides the configuration and the user.
+PAGES = {
+    "/personal": (
+        "environments",
+        f"search/events?{SINCE}&{TIMELINE}",
+        "404 personal-dashboard",
+    ),
+    "/projects": ("projects", "user/profile", "context"),
+    "/projects/default": (
+        "projects",
+        "projects?archived=true",
+        "tags",
+        "feature-types",
+        "projects/default/flag-creators",
+        "projects/default/overview",
+        f"search/features?{OF_PROJECT}",
+        # The page has no flag to ask about yet, and asks about one called default.
+        "404 projects/default/features/default/parent-variants",
+    ),
+    "/projects/default/insights": ("404 projects/default/insights",),
+    "/projects/default/logs": (f"search/events?offset=0&limit=25&{SINCE}&project=IS%3Adefault",),
+    "/projects/default/applications": (
+        "404 projects/default/applications?offset=0&limit=25&sortBy=createdAt&sortOrder=desc",
+    ),
+    "/projects/default/settings/environments": ("environments/project/default",),
+    "/projects/default/settings/segments": ("segments",),
+    "/projects/default/settings/api-access": ("api-tokens", "projects/default/api-tokens"),
+    "/projects/default/settings/default-strategy": ("strategies", "projects/default/overview"),
+    "/projects/default/features/walk": (
+        "tag-types",
+        "tags/simple",
+        "features/walk/tags",
+        "projects/default/features/walk?variantEnvironments=true",
+        "projects/default/features/walk/parent-variants",
+        "projects/default/dependencies",
+        "client-metrics/features/walk",
+    ),
+    "/projects/default/features/walk/metrics": ("client-metrics/features/walk/raw?hoursBack=48",),
+    "/projects/default/features/walk/logs": (f"search/events?offset=0&limit=25&{SINCE}&feature=IS%3Awalk",),
+    "/projects/default/features/walk/strategies/create": (
+        "segments",
+        "context",
+        "strategies/flexibleRollout",
+    ),
+    "/archive": ("archive/features", "404 projects/undefined/overview"),
+    "/search": ("search/features?offset=0&limit=25&favoritesFirst=true&sortBy=createdAt&sortOrder=desc",),
+    "/applications": ("metrics/applications?offset=0&limit=25&sortBy=appName&sortOrder=asc",),
+    "/context/edit/userId": ("context/userId", "context/userId/strategies"),
+    "/strategies/flexibleRollout": ("metrics/applications?",),
+    "/integrations": ("404 addons",),
+    "/history": (f"search/events?offset=0&limit=25&{SINCE}",),
+    "/admin": ("404 instance-admin/statistics",),
+    "/admin/users": ("invite-link/tokens", "user-admin"),
+    "/admin/users/1/edit": ("user-admin/1",),
+    "/admin/users/1/access": ("404 user-admin/1/permissions",),
+    "/admin/network": (
+        "404 /api/instance/trafficBundles",
+        "404 metrics/traffic-search?grouping=daily&from=2026-11-01&to=2026-11-30",
+    ),
+    "/admin/maintenance": ("404 maintenance",),
+    "/admin/billing": ("404 invoices", "404 /api/instance/refresh"),
+    "/admin/instance-privacy": ("404 telemetry/settings",),
+    "/profile/personal-api-tokens": ("user/tokens",),
+}
+
+
+# The filters and the order of the list of flags of a project, and of the event log, as the UI writes them.
+FILTERS = (
+    f"search/features?archived=IS%3Atrue&{OF_PROJECT}",
+    f"search/features?state=IS%3Astale&{OF_PROJECT}",
+    f"search/features?type=IS_ANY_OF%3Arelease%2Cexperiment&{OF_PROJECT}",
+    f"search/features?tag=INCLUDE%3Asimple%3Ateam&{OF_PROJECT}",
+    f"search/features?createdBy=IS%3A1&{OF_PROJECT}",
+    f"search/features?createdAt=IS_ON_OR_AFTER%3A2026-11-20&{OF_PROJECT}",
+    f"search/features?segment=INCLUDE%3Aglobal&{OF_PROJECT}",
+    f"search/features?query=walk&{OF_PROJECT}",
+    "search/features?sortBy=environment%3Adevelopment&sortOrder=asc&offset=0&limit=25&favoritesFirst=true",
+    f"search/events?createdBy=IS%3A1&type=IS%3Afeature-created&feature=IS%3Awalk&project=IS%3Adefault&{SINCE}",
+    "search/events?query=walk&offset=0&limit=25&from=IS%3A2026-11-01&to=IS%3A2026-11-22",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(ui, page):
+    ui.ask(f"POST {FLAGS}", NEW, 201)
+    for path in ("ui-config", "user", *PAGES[page]):
+        status, _, path = f"200 {path}".rpartition(" ")
+        ui.ask(f"GET {path}", status=404 if "404" in status else 200)
+
+
+@pytest.mark.parametrize("path", FILTERS)
+def test_filter(ui, path):
+    ui.ask(f"GET {path}")
+
+
+# --- Flags ------------------------------------------------------------------------------------------------------------
+
+
+def create_flags(ui: Browser, *names: str) -> dict[str, list[str]]:
+    """Fill in the form of a new flag, and return the body of a bulk action with these flags."""
+    for name in names:
+        ui.ask("POST features/validate", {"name": name, "projectId": "default"})
+        ui.ask(f"POST {FLAGS}", NEW | {"name": name}, 201)
+    return {"features": [*names]}
+
+
+def test_create_and_edit_a_flag(ui):
+    create_flags(ui, "walk")
+    flag, path = ui.ask(f"GET {FLAGS}/walk?variantEnvironments=true"), f"{FLAGS}/walk"
+    assert flag | NEW | {"project": "default"} == flag
+    ui.ask("POST features/validate", {"name": "walk", "projectId": "default"}, 409)
+    ui.ask("POST features/validate", {"name": "copy", "projectId": "default"})
+    ui.ask(f"POST {path}/clone", {"name": "copy", "replaceGroupId": True}, 201)
+    assert ui.ask(f"GET {FLAGS}/copy")["type"] == "experiment"
+    for change in ({"description": "A longer walk", "type": "release"}, {"stale": True}, {"stale": False}):
+        ui.ask(
+            f"PATCH {path}",
+            [{"op": "replace", "path": f"/{name}", "value": value} for name, value in change.items()],
+        )
+        flag = ui.ask(f"GET {path}")
+        assert flag | change == flag
+    place = f"{path}/environments/development"
+    for switch, enabled in (("on?shouldActivateDisabledStrategies=false", True), ("off", False)):
+        ui.ask(f"POST {place}/{switch}")
+        assert ui.ask(f"GET {place}")["enabled"] is enabled
+    for method, favorite in (("POST", True), ("DELETE", False)):
+        ui.ask(f"{method} {path}/favorites")
+        assert ui.ask(f"GET {path}")["favorite"] is favorite
+
+
+def test_archive_revive_and_delete_a_flag(ui):
+    one = create_flags(ui, "walk")
+    for method, body in (("revive", one), ("delete", one)):
+        ui.ask(f"POST {PROJECT}/archive/validate", one)
+        ui.ask(f"DELETE {FLAGS}/walk", status=202)
+        assert [flag["name"] for flag in ui.ask("GET archive/features")["features"]] == ["walk"]
+        ui.ask(f"POST {PROJECT}/{method}", body)
+        assert ui.ask("GET archive/features")["features"] == []
+
+
+def test_bulk_actions(ui):
+    both = create_flags(ui, "walk", "second")
+    bulk = f"{PROJECT}/bulk_features/environments/development"
+    ui.ask(f"POST {PROJECT}/stale", both | {"stale": True}, 202)
+    ui.ask(f"POST {PROJECT}/stale", both | {"stale": False}, 202)
+    ui.ask(f"POST {bulk}/on?shouldActivateDisabledStrategies=false", both)
+    ui.ask(f"POST {bulk}/off?shouldActivateDisabledStrategies=false", both)
+    ui.ask(f"POST {PROJECT}/archive/validate", both)
+    ui.ask(f"POST {PROJECT}/archive", both, 202)
+    archived = ui.ask(f"GET search/features?archived=IS%3Atrue&{OF_PROJECT}")["features"]
+    assert {flag["name"] for flag in archived} == {"walk", "second"}
+    ui.ask(f"POST {PROJECT}/revive", both)
+    assert ui.ask(f"GET {FLAGS}")["features"][0]["archived"] is False
+
+
+def test_export_and_import(ui):
+    both = create_flags(ui, "walk", "second")
+    # The button above the list sends no names.
+    every = ui.ask("POST features-batch/export", {"features": [], "environment": "development", "project": "default"})
+    assert {flag["name"] for flag in every["features"]} == {"walk", "second"}
+    document = ui.ask("POST features-batch/export", {"features": ["walk"], "environment": "development"})
+    assert [flag["name"] for flag in document["features"]] == ["walk"]
+    # As if it came from another instance.
+    ui.ask(f"POST {PROJECT}/archive", both, 202)
+    ui.ask(f"POST {PROJECT}/delete", both)
+    body = {"environment": "development", "project": "default", "data": document}
+    assert ui.ask("POST features-batch/validate", body) == {"errors": [], "warnings": [], "permissions": []}
+    ui.ask("POST features-batch/import", body)
+    assert ui.ask(f"GET {FLAGS}/walk")["description"] == "A walk"
+
+
+def test_tags(ui):
+    both, tag, path = create_flags(ui, "walk", "second"), {"value": "team", "type": "simple"}, "features/walk/tags"
+    ui.ask("POST tags", tag, 201)
+    ui.ask(f"PUT {path}", {"addedTags": [tag], "removedTags": []})
+    assert ui.ask(f"GET {path}")["tags"] == [tag]
+    ui.ask(f"PUT {path}", {"addedTags": [], "removedTags": [tag]})
+    assert ui.ask(f"GET {path}")["tags"] == []
+    assert tag in ui.ask("GET tags/simple")["tags"]
+    ui.ask(f"PUT {PROJECT}/tags", both | {"tags": {"addedTags": [tag], "removedTags": []}})
+    for name in both["features"]:
+        assert ui.ask(f"GET features/{name}/tags")["tags"] == [tag]
+
+
+# --- Strategies -------------------------------------------------------------------------------------------------------
+
+STRATEGIES = f"{FLAGS}/walk/environments/development/strategies"
+CONSTRAINT = {
+    "contextName": "appName",
+    "operator": "IN",
+    "values": ["shop", "cellar"],
+    "caseInsensitive": False,
+    "inverted": False,
+}
+VARIANT = {
+    "stickiness": "default",
+    "name": "blue",
+    "weight": 1000,
+    "payload": {"type": "string", "value": "sky"},
+    "weightType": "variable",
+}
+FORM = {
+    "name": "flexibleRollout",
+    "title": "half of them",
+    "constraints": [CONSTRAINT],
+    "parameters": {"rollout": "100", "stickiness": "default", "groupId": "walk"},
+    "variants": [VARIANT],
+    "segments": [],
+    "disabled": False,
+}
+
+
+def shown(ui: Browser, environment: str = "development") -> list[dict[str, Any]]:
+    """The strategies that the page of the flag shows for an environment."""
+    flag = ui.ask(f"GET {FLAGS}/walk?variantEnvironments=true")
+    return next(place["strategies"] for place in flag["environments"] if place["name"] == environment)
+
+
+def test_create_edit_and_copy_a_strategy(ui):
+    create_flags(ui, "walk")
+    ui.ask("POST constraints/validate", CONSTRAINT, 204)
+    ui.ask(f"POST {STRATEGIES}", FORM)
+    [strategy] = shown(ui)
+    assert strategy | FORM == strategy
+    path = f"{STRATEGIES}/{strategy['id']}"
+    for disabled in (True, False):
+        ui.ask(f"PATCH {path}", [{"path": "/disabled", "value": disabled, "op": "replace"}])
+        assert [strategy["disabled"] for strategy in shown(ui)] == [disabled]
+    # A copy is sent with the id and the place of the original.
+    copy = {name: strategy[name] for name in (*FORM, "sortOrder", "id")}
+    ui.ask(f"POST {FLAGS}/walk/environments/production/strategies", copy)
+    ui.ask(f"POST {STRATEGIES}", copy)
+    copies = [*shown(ui, "production"), *(each for each in shown(ui) if each["id"] != strategy["id"])]
+    assert [each | FORM for each in copies] == copies
+    assert len({strategy["id"], *(each["id"] for each in copies)}) == 3
+    order = [{"id": copies[1]["id"], "sortOrder": 0}, {"id": strategy["id"], "sortOrder": 1}]
+    ui.ask(f"POST {STRATEGIES}/set-sort-order", order)
+    assert [each["id"] for each in shown(ui)] == [copies[1]["id"], strategy["id"]]
+    ui.ask(f"DELETE {STRATEGIES}/{copies[1]['id']}")
+    ui.ask(f"GET {path}")
+    ui.ask(f"PUT {path}", FORM | {"title": "edited", "parameters": FORM["parameters"] | {"rollout": "50"}})
+    [edited] = shown(ui)
+    assert (edited["title"], edited["parameters"]["rollout"]) == ("edited", "50")
+
+
+def test_default_strategy(ui):
+    strategy = FORM | {"constraints": [], "variants": [], "parameters": FORM["parameters"] | {"groupId": ""}}
+    ui.ask(f"POST {PROJECT}/environments/development/default-strategy", strategy)
+    linked = ui.ask("GET environments/project/default")["environments"]
+    default = next(place["defaultStrategy"] for place in linked if place["name"] == "development")
+    assert default | strategy == default
+
+
+# --- Vocabulary -------------------------------------------------------------------------------------------------------
+
+
+def test_segment(ui):
+    # The form checks the name while it is typed.
+    for length in range(1, 8):
+        ui.ask("POST segments/validate", {"name": "walkers"[:length]}, 204)
+    new = {"name": "walkers", "description": "", "project": "default", "constraints": [CONSTRAINT]}
+    segment = ui.ask("POST segments", new, 201)
+    changed, path = new | {"description": "For all of them"}, f"segments/{segment['id']}"
+    ui.ask(f"PUT {path}", changed, 204)
+    for record in (ui.ask(f"GET {path}"), *ui.ask("GET segments")["segments"]):
+        assert record | changed == record
+    ui.ask(f"GET {path}/strategies")
+    ui.ask(f"DELETE {path}", status=204)
+    ui.ask(f"GET {path}", status=404)
+
+
+# The list, a new record, and a change of it.
+RECORDS = {
+    "context": (
+        {
+            "name": "tariff",
+            "description": "What the user pays",
+            "legalValues": [{"value": "small", "description": "The small one"}],
+            "stickiness": True,
+        },
+        {"description": "What they pay"},
+    ),
+    "strategies": (
+        {
+            "name": "byTariff",
+            "description": "By tariff",
+            "parameters": [{"name": "tariffs", "type": "string", "description": "Which ones", "required": False}],
+        },
+        {"description": "By the tariff"},
+    ),
+    "tag-types": ({"name": "team", "description": "Who cares for it"}, {"description": "Who cares"}),
+}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_record_of_the_vocabulary(ui, kind):
+    new, change = RECORDS[kind]
+    path = f"{kind}/{new['name']}"
+    if kind == "strategies":
+        ui.ask(f"POST {kind}", new, 201)
+        ui.ask(f"POST {path}/deprecate")
+        ui.ask(f"POST {path}/reactivate")
+    else:
+        ui.ask(f"POST {kind}/validate", {"name": new["name"]})
+        ui.ask(f"POST {kind}", new, 201)
+    ui.ask(f"PUT {path}", new | change)
+    found = ui.ask(f"GET {path}")
+    record = found.get("tagType", found)
+    assert record | new | change == record
+    ui.ask(f"DELETE {path}")
+    ui.ask(f"GET {path}", status=404)
+
+
+def test_lifetime_of_a_flag_type(ui):
+    ui.ask("PUT feature-types/kill-switch/lifetime", {"lifetimeDays": 12})
+    types = {kind["id"]: kind["lifetimeDays"] for kind in ui.ask("GET feature-types")["types"]}
+    assert types["kill-switch"] == 12
+
+
+def test_environment(ui):
+    ui.ask("POST environments/validate", {"name": "lab"})
+    created = ui.ask("POST environments", {"name": "lab", "type": "test"}, 201)
+    assert (created["name"], created["type"], created["enabled"]) == ("lab", "test", True)
+    edited = {"type": "development", "sortOrder": created["sortOrder"], "requiredApprovals": None}
+    ui.ask("PUT environments/update/lab", edited)
+    ui.ask("POST environments/lab/off", status=204)
+    ui.ask("POST environments/lab/on", status=204)
+    ui.ask("PUT environments/sort-order", {"lab": 1, "development": 2, "production": 3})
+    listed = ui.ask("GET environments")["environments"]
+    assert (listed[0]["name"], listed[0]["type"]) == ("lab", "development")
+    copy = {"name": "copy", "type": "development", "projects": ["default"], "clonePermissions": True}
+    ui.ask("POST environments/development/clone", copy)
+    ui.ask("GET environments/copy")
+    ui.ask("DELETE environments/lab")
+    ui.ask("GET environments/lab", status=404)
+
+
+def test_environment_of_a_project(ui):
+    create_flags(ui, "walk")
+
+    def linked() -> set[str]:
+        return {place["name"] for place in ui.ask("GET environments/project/default")["environments"]}
+
+    ui.ask(f"DELETE {PROJECT}/environments/development")
+    assert linked() == {"production"}
+    ui.ask(f"POST {PROJECT}/environments", {"environment": "development"})
+    assert linked() == {"development", "production"}
+    assert ui.ask(f"GET {FLAGS}/walk/environments/development")["enabled"] is False
+
+
+# --- Access -----------------------------------------------------------------------------------------------------------
+
+
+def test_access_to_a_project(ui):
+    access = f"{PROJECT}/access"
+    user, owner = (
+        ui.ask("POST user-admin", {"name": name, "email": f"{name}@example.org", "rootRole": 3}, 201)["id"]
+        for name in ("max", "olga")
+    )
+    group = ui.ask("POST groups", {"name": "crew", "users": []}, 201)["id"]
+
+    def held() -> tuple[dict[int, Any], ...]:
+        page = ui.ask(f"GET {access}")
+        return tuple({record["id"]: record["roles"] for record in page[kind]} for kind in ("users", "groups"))
+
+    ui.ask("GET user-admin/access")
+    ui.ask("GET user/roles?projectId=default")
+    for role, given in ((4, {"users": [owner]}), (5, {"users": [user]}), (4, {"groups": [group]})):
+        ui.ask(f"POST {access}", {"roles": [role], "groups": [], "users": []} | given)
+    assert held() == ({owner: [4], user: [5]}, {group: [4]})
+    ui.ask(f"PUT {PROJECT}/users/{user}/roles", {"roles": [5, 4]})
+    ui.ask(f"PUT {PROJECT}/groups/{group}/roles", {"roles": [5]})
+    assert held() == ({owner: [4], user: [4, 5]}, {group: [5]})
+    ui.ask(f"DELETE {PROJECT}/users/{user}/roles")
+    ui.ask(f"DELETE {PROJECT}/groups/{group}/roles")
+    assert held() == ({owner: [4]}, {})
+
+
+@pytest.mark.parametrize(
+    ("tokens", "form", "created"),
+    [
+        (f"{PROJECT}/api-tokens", {"type": "CLIENT", "projects": ["default"]}, ("client", "default")),
+        ("api-tokens", {"type": "FRONTEND", "projects": ["*"]}, ("frontend", "*")),
+    ],
+)
+def test_api_token(ui, tokens, form, created):
+    token = ui.ask(f"POST {tokens}", {"username": "walk-token", "environment": "development"} | form, 201)
+    assert (token["tokenName"], token["type"], token["project"]) == ("walk-token", *created)
+    assert token["secret"].startswith(f"{created[1]}:development.")
+    assert token["secret"] in {each["secret"] for each in ui.ask(f"GET {tokens}")["tokens"]}
+    # The colon and the star are not encoded.
+    ui.ask(f"DELETE {tokens}/{quote(token['secret'], safe=':*')}")
+    assert token["secret"] not in {each["secret"] for each in ui.ask(f"GET {tokens}")["tokens"]}
+
+
+def test_personal_token(ui):
+    created = ui.ask("POST user/tokens", {"description": "walk pat", "expiresAt": "2099-12-22T17:51:06.136Z"}, 201)
+    assert created["secret"].startswith("user:")
+    assert [pat["description"] for pat in ui.ask("GET user/tokens")["pats"]] == ["walk pat"]
+    ui.ask(f"DELETE user/tokens/{created['id']}")
+    assert ui.ask("GET user/tokens")["pats"] == []
+
+
+# --- Users ------------------------------------------------------------------------------------------------------------
+
+WALTER = {"name": "Walter Walker", "email": "walter@example.org", "sendEmail": False, "rootRole": 2}
+FIRST, SECOND, THIRD = "Walk-1-the-line!", "Walk-2-the-line!", "Walk-3-the-line!"
+
+
+def set_password(app: Flask, link: str, page: str, password: str) -> dict[str, Any]:
+    """Open a link, set a password and log in with it; return what the page of the link shows."""
+    parts = urlsplit(link)
+    assert parts.path == page
+    token, guest = parse_qs(parts.query)["token"][0], Browser(app)
+    shown = guest.ask(f"GET /auth/reset/validate?token={token}")
+    # The form checks the password while it is typed.
+    guest.ask("POST /auth/reset/validate-password", {"password": password[:4]}, 400)
+    guest.ask("POST /auth/reset/validate-password", {"password": password})
+    guest.ask("POST /auth/reset/password", {"token": token, "password": password})
+    guest.log_in(shown["email"], password)
+    assert guest.ask("GET user")["user"]["email"] == shown["email"]
+    return shown
+
+
+def test_user(ui, app):
+    created = ui.ask("POST user-admin", WALTER, 201)
+    path = f"user-admin/{created['id']}"
+    page = ui.ask("GET user-admin")
+    assert "walter@example.org" in {user.get("email") for user in page["users"]}
+    assert {role["id"] for role in page["rootRoles"]} == {1, 2, 3}
+    shown = set_password(app, created["inviteLink"], "/new-user", FIRST)
+    assert (shown["name"], shown["createdBy"], shown["role"]["name"]) == ("Walter Walker", "admin", "Editor")
+    link = ui.ask("POST user-admin/reset-password", {"id": "walter@example.org"})["resetPasswordUrl"]
+    set_password(app, link, "/reset-password", SECOND)
+    # The form sends the id of the address bar, as text.
+    ui.ask(f"PUT {path}", WALTER | {"name": "Walt Walker", "rootRole": 3, "id": str(created["id"])})
+    user = ui.ask(f"GET {path}")
+    assert (user["name"], user["rootRole"]) == ("Walt Walker", 3)
+    ui.ask(f"DELETE {path}")
+    ui.ask(f"GET {path}", status=404)
+
+
+def test_passwords(ui, app):
+    path = f"user-admin/{ui.ask('POST user-admin', WALTER, 201)['id']}/change-password"
+    ui.ask(f"POST {path}", {"password": SECOND})
+    own = Browser(app)
+    own.log_in("walter@example.org", SECOND)
+    body = {"password": THIRD, "confirmPassword": THIRD, "oldPassword": "wrong"}
+    own.ask("GET user/profile")
+    own.ask("POST user/change-password", body, 401)
+    own.ask("POST user/change-password", body | {"oldPassword": SECOND})
+    own.ask("GET user", status=401)
+    own.log_in("walter@example.org", THIRD)
+    assert own.client.post("/logout").status_code == 302
+    own.ask("GET user", status=401)
+
+
+def test_signup(ui, app):
+    tokens, guest = "invite-link/tokens", Browser(app)
+    token = ui.ask(f"POST {tokens}", {"name": "default", "expiresAt": "2099-11-24T17:49:26.400Z"}, 201)
+    assert token["url"] == f"http://localhost/new-user?invite={token['secret']}"
+    path, invite = f"{tokens}/{token['secret']}", f"/invite/{token['secret']}"
+    ui.ask(f"PUT {path}", {"expiresAt": "2099-12-24T17:50:13.651Z"})
+    guest.ask(f"GET {invite}/validate")
+    grace = {"name": "Grace", "email": "grace@example.org", "password": THIRD}
+    guest.ask(f"POST {invite}/signup", grace)
+    guest.log_in("grace@example.org", THIRD)
+    assert guest.ask("GET user")["user"]["email"] == "grace@example.org"
+    # "Delete link" disables it.
+    ui.ask(f"PUT {path}", {"enabled": False})
+    guest.ask(f"GET {invite}/validate", status=403)
+    guest.ask(f"POST {invite}/signup", grace | {"email": "late@example.org"}, 403)
