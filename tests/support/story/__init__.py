@@ -3,7 +3,6 @@
 Each step names exactly the events that it records, and the ledger keeps them.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import ANY
@@ -23,11 +22,8 @@ def event(type: str, **columns: Any) -> Event:
 
     Other columns are empty. A function instead of a value gets the answer of the step.
     """
-    return (
-        {"type": type, "tags": []}
-        | dict.fromkeys(("project", "environment", "featureName", "data", "preData"))
-        | columns
-    )
+    empty = dict.fromkeys(("project", "environment", "featureName", "data", "preData"))
+    return {"type": type, "tags": []} | empty | columns
 
 
 def answered(answer: Any) -> Any:
@@ -64,9 +60,7 @@ class Session(Caller):
     cookie: str = ""
 
     def request(self, method: str, path: str, **kwargs: Any) -> Any:
-        return super().request(
-            method, path, headers={"Cookie": f"session={self.cookie}"} | (kwargs.pop("headers", None) or {}), **kwargs
-        )
+        return super().request(method, path, headers={"Cookie": f"session={self.cookie}"}, **kwargs)
 
 
 @dataclass
@@ -81,35 +75,23 @@ class Story:
     ledger: list[Event] = field(default_factory=list[Event])
     response: Any = None
 
-    def step(
-        self, caller: Caller, method: str, path: str, status: int, body: Any = None, expect: Iterable[Event] = ()
-    ) -> Any:
-        """The answer to a request;
-
-        AssertionError unless it has this status, and recorded exactly these events in this order.
-        """
-        response = caller.request(method, path, **({} if body is None else {"json": body}))
-        self.response = response
-        assert response.status_code == status < 400, f"{method} {path} {body}: {response.status_code} {response.text}"
+    def step(self, caller: Caller, operation: str, body: Any = None, *expect: Event) -> Any:
+        """The answer to a request. AssertionError unless it succeeds and records exactly these events in this order."""
+        method, path = operation.split(" ")
+        response = self.response = caller.request(method, path, **({} if body is None else {"json": body}))
+        asked = f"{operation} {body}"
+        assert response.status_code < 400, f"{asked}: {response.status_code} {response.text}"
         answer = response.get_json(silent=True)
         author = {"createdBy": caller.email, "createdByUserId": caller.id}
-        expected = [
-            {column: value(answer) if callable(value) else value for column, value in (author | event).items()}
-            for event in expect
-        ]
-        # A payload may have more properties than the story names. The tests of each route compare whole payloads.
-        expected = [
-            {column: Having(value) if isinstance(value, dict) else value for column, value in event.items()}
-            for event in expected
-        ]
-        recorded = self.since(len(expected) + 3)
+        recorded = self.since(len(expect) + 3)
         types = [event["type"] for event in recorded]
-        assert types == [event["type"] for event in expected], f"{method} {path} {body} recorded {types}"
-        for found, wanted in zip(recorded, expected, strict=True):
-            wrong = {
-                column: (found.get(column), value) for column, value in wanted.items() if value != found.get(column)
-            }
-            assert not wrong, f"{method} {path} {body} recorded {found['type']} with (found, expected) {wrong}"
+        assert types == [event["type"] for event in expect], f"{asked} recorded {types}"
+        for found, event in zip(recorded, expect, strict=True):
+            for column, wanted in (author | event).items():
+                value = wanted(answer) if callable(wanted) else wanted
+                # A payload may have more properties than the story names. The tests of each route compare all.
+                value = Having(value) if isinstance(value, dict) else value
+                assert found.get(column) == value, f"{asked} recorded {found['type']} with {found}, not {value}"
         self.ledger += recorded
         return answer
 

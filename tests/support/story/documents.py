@@ -48,7 +48,7 @@ def export(story: Story) -> None:
     names = ["launch", "boost"]
     body = {"environment": "development", "features": names}
     recorded = event("features-exported", data={"environment": "development", "features": sorted(names)})
-    document = story.step(story.people["max"], "POST", f"{BATCH}/export", 200, body, [recorded])
+    document = story.step(story.people["max"], f"POST {BATCH}/export", body, recorded)
     assert [flag["name"] for flag in document["features"]] == sorted(names)
     assert [strategy["featureName"] for strategy in document["featureStrategies"]] == ["launch"]
 
@@ -56,10 +56,10 @@ def export(story: Story) -> None:
 def take_in(story: Story) -> None:
     """The flag parcel comes into hermes, on in staging, with words that were not known here."""
     body = {"project": "hermes", "environment": "staging", "data": PARCEL}
-    verdict = story.step(story.people["olga"], "POST", f"{BATCH}/validate", 200, body)
+    verdict = story.step(story.people["olga"], f"POST {BATCH}/validate", body)
     assert (verdict["errors"], verdict["warnings"]) == ([], [])
     assert verdict["permissions"] != []
-    verdict = story.step(story.people["root"], "POST", f"{BATCH}/validate", 200, body)
+    verdict = story.step(story.people["root"], f"POST {BATCH}/validate", body)
     assert verdict == {"errors": [], "warnings": [], "permissions": []}
     staging = {"environment": "staging", "tags": [FRESH]}
     recorded = [
@@ -74,31 +74,29 @@ def take_in(story: Story) -> None:
         happened("feature-environment-enabled", "hermes", "parcel", **staging),
         event("features-imported", project="hermes", environment="staging"),
     ]
-    story.step(story.people["root"], "POST", f"{BATCH}/import", 200, body, recorded)
+    story.step(story.people["root"], f"POST {BATCH}/import", body, *recorded)
 
 
 def end_pluto(story: Story) -> None:
     """A project with a flag and a key of its own is archived, comes back, and is deleted with all that it had."""
     key, path = story.key, f"{PROJECTS}/pluto"
     body = {"id": "pluto", "name": "Pluto", "environments": ["development"]}
-    story.step(key, "POST", PROJECTS, 201, body, [event("project-created", project="pluto", data=answered)])
+    story.step(key, f"POST {PROJECTS}", body, event("project-created", project="pluto", data=answered))
     recorded = event("project-favorited", project="pluto", data={"project": "pluto"})
-    story.step(story.people["olga"], "POST", f"{path}/favorites", 200, None, [recorded])
+    story.step(story.people["olga"], f"POST {path}/favorites", None, recorded)
     token = {"type": "client", "tokenName": "pluto's key", "environment": "development", "project": "pluto"}
     place = {"project": "pluto", "environment": "development"}
     recorded = event("api-token-created", data=Having(tokenName="pluto's key", projects=["pluto"]), **place)
-    story.step(key, "POST", "/api/admin/api-tokens", 201, token, [recorded])
+    story.step(key, "POST /api/admin/api-tokens", token, recorded)
     ice = {"name": "ice"}
-    story.step(key, "POST", f"{path}/features", 201, ice, [happened("feature-created", "pluto", "ice", data=answered)])
-    story.step(
-        key, "POST", f"{path}/archive", 202, {"features": ["ice"]}, [happened("feature-archived", "pluto", "ice")]
-    )
-    story.step(key, "POST", f"{PROJECTS}/archive/pluto", 200, None, [event("project-archived", project="pluto")])
-    story.step(key, "POST", f"{PROJECTS}/revive/pluto", 200, None, [event("project-revived", project="pluto")])
+    story.step(key, f"POST {path}/features", ice, happened("feature-created", "pluto", "ice", data=answered))
+    story.step(key, f"POST {path}/archive", {"features": ["ice"]}, happened("feature-archived", "pluto", "ice"))
+    story.step(key, f"POST {PROJECTS}/archive/pluto", None, event("project-archived", project="pluto"))
+    story.step(key, f"POST {PROJECTS}/revive/pluto", None, event("project-revived", project="pluto"))
     recorded = [
         happened("feature-deleted", "pluto", "ice", preData=Having(name="ice", archived=True)),
         event("api-token-deleted", preData=Having(tokenName="pluto's key"), **place),
         event("project-deleted", project="pluto"),
     ]
-    story.step(key, "DELETE", path, 200, None, recorded)
+    story.step(key, f"DELETE {path}", None, *recorded)
     assert [project["id"] for project in story.read(PROJECTS)["projects"]] == ["apollo", "default", "hermes"]

@@ -15,7 +15,7 @@ USERS = "/api/admin/user-admin"
 def log_in(story: Story, name: str, password: str) -> Session:
     """The session of a user, known by address or, without one, by user name."""
     body = {"username": name, "password": password}
-    user = story.step(Caller(story.app), "POST", "/auth/simple/login", 200, body)
+    user = story.step(Caller(story.app), "POST /auth/simple/login", body)
     story.answers.setdefault("logins", []).append(user)
     cookie = story.response.headers["Set-Cookie"].split("session=")[1].split(";")[0]
     return Session(story.app, None, user["id"], user.get("email") or user["username"], cookie)
@@ -25,7 +25,7 @@ def personal_token(story: Story, session: Session, name: str) -> Caller:
     """The same user with a personal access token."""
     body = {"description": name, "expiresAt": SOON}
     recorded = event("pat-created", data=of(**body, userId=session.id))
-    created = story.step(session, "POST", "/api/admin/user/tokens", 201, body, [recorded])
+    created = story.step(session, "POST /api/admin/user/tokens", body, recorded)
     story.ids[name] = created["id"]
     return Caller(story.app, created["secret"], session.id, session.email)
 
@@ -48,7 +48,7 @@ def make_roles(story: Story) -> None:
     def make(name: str, type: str, *permissions: dict[str, Any]) -> int:
         body = {"name": name, "description": "", "type": type, "permissions": list(permissions)}
         recorded = event("role-created", data=of(**body, project=None))
-        answer = story.step(story.key, "POST", "/api/admin/roles", 200, body, [recorded])
+        answer = story.step(story.key, "POST /api/admin/roles", body, recorded)
         return answer["roles"]["id"]
 
     story.ids["Founder"] = make("Founder", "root-custom", {"name": "CREATE_PROJECT"})
@@ -69,10 +69,10 @@ def make_roles(story: Story) -> None:
     }
     before |= {"project": None, "permissions": permissions[1:]}
     changed = event("role-updated", data=before | after, preData=before)
-    story.step(story.key, "PUT", f"/api/admin/roles/{role}", 200, after, [changed])
+    story.step(story.key, f"PUT /api/admin/roles/{role}", after, changed)
     role = make("Short-lived", "custom")
     gone = {"id": role, "name": "Short-lived", "description": "", "type": "custom", "project": None, "permissions": []}
-    story.step(story.key, "DELETE", f"/api/admin/roles/{role}", 200, None, [event("role-deleted", preData=gone)])
+    story.step(story.key, f"DELETE /api/admin/roles/{role}", None, event("role-deleted", preData=gone))
 
 
 def make_users(story: Story, root: Session) -> None:
@@ -82,7 +82,7 @@ def make_users(story: Story, root: Session) -> None:
         known = {name: text for name, text in fields.items() if name != "password"}
         role = {"Viewer": 3, "Editor": 2}.get(str(root_role), root_role)
         recorded = event("user-created", data=of(**known, rootRole=role))
-        return story.step(caller, "POST", USERS, 201, {"rootRole": root_role} | fields, [recorded])["id"]
+        return story.step(caller, f"POST {USERS}", {"rootRole": root_role} | fields, recorded)["id"]
 
     eve = {"name": "Eve", "username": "eve", "email": "eve@example.org"}
     story.ids["eve"] = make(root, 2, **eve, password=PASSWORDS["eve"])
@@ -93,19 +93,14 @@ def make_users(story: Story, root: Session) -> None:
     story.ids["max"] = make(root, "Viewer", **max)
     story.ids["nora"] = make(story.key, 3, name="Nora", email="nora@example.org")
     recorded = {"id": story.ids["max"], "rootRole": 3} | max
-    link = story.step(root, "POST", f"{USERS}/reset-password", 200, {"id": "max"})["resetPasswordUrl"]
+    link = story.step(root, f"POST {USERS}/reset-password", {"id": "max"})["resetPasswordUrl"]
     by_max = {"createdBy": max["email"], "createdByUserId": story.ids["max"]}
     first = {"token": link.partition("token=")[2], "password": "a first password of Max"}
     changed = event("user-updated", data=recorded, preData=recorded, **by_max)
-    story.step(Caller(story.app), "POST", "/auth/reset/password", 200, first, [changed])
+    story.step(Caller(story.app), "POST /auth/reset/password", first, changed)
     place = f"{USERS}/{story.ids['max']}/change-password"
     story.step(
-        root,
-        "POST",
-        place,
-        200,
-        {"password": PASSWORDS["max"]},
-        [event("user-updated", data=recorded, preData=recorded)],
+        root, f"POST {place}", {"password": PASSWORDS["max"]}, event("user-updated", data=recorded, preData=recorded)
     )
     for name in ("eve", "olga", "max"):
         session = log_in(story, f"{name}@example.org", PASSWORDS[name])
@@ -118,11 +113,9 @@ def invite_victor(story: Story, root: Session) -> None:
     created = {"name": "newcomers", "enabled": True, "expiresAt": SOON}
     token = story.step(
         root,
-        "POST",
-        tokens,
-        201,
+        f"POST {tokens}",
         {"name": "newcomers", "expiresAt": SOON},
-        [event("public-signup-token-created", data=of(**created))],
+        event("public-signup-token-created", data=of(**created)),
     )
     story.ids["newcomers"] = token["secret"]
     place = f"{tokens}/{token['secret']}"
@@ -133,7 +126,7 @@ def invite_victor(story: Story, root: Session) -> None:
         (story.key, {"enabled": True, "expiresAt": LATER}, off, created | {"expiresAt": LATER}),
     ):
         recorded = event("public-signup-token-updated", data=of(**after), preData=of(**before))
-        story.answers["invitation"] = story.step(caller, "PUT", place, 200, body, [recorded])
+        story.answers["invitation"] = story.step(caller, f"PUT {place}", body, recorded)
         usable = Caller(story.app).get(f"/invite/{token['secret']}/validate").status_code
         assert usable == (200 if after["enabled"] else 403)
     victor = {"name": "Victor", "username": "victor", "email": "victor@example.org"}
@@ -150,7 +143,7 @@ def invite_victor(story: Story, root: Session) -> None:
     ]
     stranger = Caller(story.app)
     password = {"password": PASSWORDS["victor"]}
-    signed_up = story.step(stranger, "POST", f"/invite/{token['secret']}/signup", 200, victor | password, recorded)
+    signed_up = story.step(stranger, f"POST /invite/{token['secret']}/signup", victor | password, *recorded)
     story.ids["victor"] = signed_up["id"]
     story.answers["signup"] = signed_up
     session = log_in(story, "victor", PASSWORDS["victor"])
@@ -158,10 +151,8 @@ def invite_victor(story: Story, root: Session) -> None:
     spare = {"description": "spare", "expiresAt": SOON, "userId": session.id}
     personal_token(story, session, "spare")
     id = story.ids.pop("spare")
-    story.step(
-        session, "DELETE", f"/api/admin/user/tokens/{id}", 200, None, [event("pat-deleted", data={"id": id} | spare)]
-    )
-    story.step(session, "POST", "/logout", 302)
+    story.step(session, f"DELETE /api/admin/user/tokens/{id}", None, event("pat-deleted", data={"id": id} | spare))
+    story.step(session, "POST /logout")
     assert session.get("/api/admin/user").status_code == 401
     assert story.people["victor"].get("/api/admin/user").status_code == 200
 
@@ -170,14 +161,14 @@ def change_users(story: Story, root: Session) -> None:
     """Nora gets a longer name, Rex goes, and Eve takes another password."""
     nora = {"id": story.ids["nora"], "name": "Nora", "email": "nora@example.org", "rootRole": 3}
     recorded = event("user-updated", data=nora | {"name": "Nora N."}, preData=nora)
-    story.step(root, "PUT", f"{USERS}/{nora['id']}", 200, {"name": "Nora N."}, [recorded])
+    story.step(root, f"PUT {USERS}/{nora['id']}", {"name": "Nora N."}, recorded)
     rex = {"username": "rex", "rootRole": 1}
-    rex["id"] = story.step(root, "POST", USERS, 201, rex, [event("user-created", data=of(**rex))])["id"]
-    story.step(root, "DELETE", f"{USERS}/{rex['id']}", 200, None, [event("user-deleted", preData=rex)])
+    rex["id"] = story.step(root, f"POST {USERS}", rex, event("user-created", data=of(**rex)))["id"]
+    story.step(root, f"DELETE {USERS}/{rex['id']}", None, event("user-deleted", preData=rex))
     session = log_in(story, "eve", PASSWORDS["eve"])
     new = "Eve's other horse, battery, staple"
     change = {"oldPassword": PASSWORDS["eve"], "password": new, "confirmPassword": new}
-    story.step(session, "POST", "/api/admin/user/change-password", 200, change)
+    story.step(session, "POST /api/admin/user/change-password", change)
     assert session.get("/api/admin/user").status_code == 401
     assert log_in(story, "eve", new).get("/logout").status_code == 302
 
@@ -190,12 +181,7 @@ def make_groups(story: Story) -> None:
         members = [{"user": {"id": story.ids[user]}} for user in users]
         recorded = of(**body, users=[story.ids[user] for user in users])
         created = story.step(
-            story.key,
-            "POST",
-            "/api/admin/groups",
-            201,
-            body | {"users": members},
-            [event("group-created", data=recorded)],
+            story.key, "POST /api/admin/groups", body | {"users": members}, event("group-created", data=recorded)
         )
         story.ids[name] = created["id"]
         return recorded | {"id": created["id"]}
@@ -205,15 +191,10 @@ def make_groups(story: Story) -> None:
     change = {"name": "visitors", "description": "Look around", "mappingsSSO": ["guests"], "rootRole": 3}
     recorded = event("group-updated", data=visitors | change | {"users": [story.ids["nora"]]}, preData=visitors)
     members = [{"user": {"id": story.ids["nora"]}}]
-    story.step(story.key, "PUT", f"/api/admin/groups/{visitors['id']}", 200, change | {"users": members}, [recorded])
+    story.step(story.key, f"PUT /api/admin/groups/{visitors['id']}", change | {"users": members}, recorded)
     short_lived = make("short-lived")
     story.step(
-        story.key,
-        "DELETE",
-        f"/api/admin/groups/{short_lived['id']}",
-        200,
-        None,
-        [event("group-deleted", preData=short_lived)],
+        story.key, f"DELETE /api/admin/groups/{short_lived['id']}", None, event("group-deleted", preData=short_lived)
     )
 
 
@@ -224,27 +205,23 @@ def make_service_account(story: Story) -> None:
     def make(username: str, root_role: int) -> dict[str, Any]:
         body = {"username": username, "name": username.title(), "rootRole": root_role}
         recorded = event("service-account-created", data=of(**body))
-        return body | {"id": story.step(story.key, "POST", path, 201, body, [recorded])["id"]}
+        return body | {"id": story.step(story.key, f"POST {path}", body, recorded)["id"]}
 
     robot = make("robot", 3)
     change = {"rootRole": story.ids["Automaton"]}
     recorded = event("service-account-updated", data=robot | change, preData=robot)
-    story.step(story.key, "PUT", f"{path}/{robot['id']}", 200, change, [recorded])
+    story.step(story.key, f"PUT {path}/{robot['id']}", change, recorded)
     story.ids["robot"] = robot["id"]
     for name in ("work", "spare"):
         body = {"description": name, "expiresAt": SOON}
         token = of(**body, userId=robot["id"])
-        created = story.step(
-            story.key, "POST", f"{path}/{robot['id']}/token", 201, body, [event("pat-created", data=token)]
-        )
+        created = story.step(story.key, f"POST {path}/{robot['id']}/token", body, event("pat-created", data=token))
         if name == "work":
             story.people["robot"] = Caller(story.app, created["secret"], robot["id"], "robot")
     place = f"{path}/{robot['id']}/token/{created['id']}"
-    story.step(story.key, "DELETE", place, 200, None, [event("pat-deleted", data=token | {"id": created["id"]})])
+    story.step(story.key, f"DELETE {place}", None, event("pat-deleted", data=token | {"id": created["id"]}))
     spare = make("spare", 3)
-    story.step(
-        story.key, "DELETE", f"{path}/{spare['id']}", 200, None, [event("service-account-deleted", preData=spare)]
-    )
+    story.step(story.key, f"DELETE {path}/{spare['id']}", None, event("service-account-deleted", preData=spare))
 
 
 def make_api_tokens(story: Story) -> None:
@@ -257,28 +234,23 @@ def make_api_tokens(story: Story) -> None:
     for kind, environment in (("client", "development"), ("frontend", "production"), ("admin", "*")):
         body = {"type": kind, "tokenName": f"{kind} key", "environment": environment, "projects": ["*"]}
         recorded = event("api-token-created", project="*", environment=environment, data=without_secret)
-        created = story.step(story.key, "POST", path, 201, body, [recorded])
+        created = story.step(story.key, f"POST {path}", body, recorded)
         story.answers[kind] = created
         if kind == "client":
             application = {"appName": "shop", "strategies": ["default"], "interval": 15}
             known = event("application-created", createdBy="system", createdByUserId=None, data={"appName": "shop"})
             sdk = Caller(story.app, created["secret"])
-            story.step(sdk, "POST", "/api/client/register", 202, application, [known])
+            story.step(sdk, "POST /api/client/register", application, known)
         before = without_secret(created)
         place = {"project": "*", "environment": environment}
         if kind == "frontend":
             recorded = event("api-token-updated", data=before | {"expiresAt": SOON}, preData=before, **place)
-            story.step(story.key, "PUT", f"{path}/{created['secret']}", 200, {"expiresAt": SOON}, [recorded])
+            story.step(story.key, f"PUT {path}/{created['secret']}", {"expiresAt": SOON}, recorded)
         if kind == "admin":
             admin = Caller(story.app, created["secret"])
             assert admin.get(path).status_code == 200
             seen = Having({name: value for name, value in before.items() if name != "seenAt"})
             story.step(
-                story.key,
-                "DELETE",
-                f"{path}/{created['secret']}",
-                200,
-                None,
-                [event("api-token-deleted", preData=seen, **place)],
+                story.key, f"DELETE {path}/{created['secret']}", None, event("api-token-deleted", preData=seen, **place)
             )
             assert admin.get(path).status_code == 401
