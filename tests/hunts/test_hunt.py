@@ -34,7 +34,6 @@ from schemathesis.transport.wsgi import WSGI_TRANSPORT
 from serving.contract import CONTRACTS
 from tests.access import FAMILIES, PROJECTS, ROUTES, Family, Stage
 from tests.support import openapi
-from tests.support.hostile import description
 from tests.support.openapi_document import DOCUMENT
 
 pytestmark = pytest.mark.slow
@@ -74,7 +73,8 @@ def key_of(route: str) -> tuple[str, str]:
 
 def varies(route: str) -> bool:
     """Return whether requests of a route can differ: whether it has parameters or a body."""
-    described = description(route)
+    method, path = key_of(route)
+    described = DOCUMENT["paths"][path][method.lower()]
     return bool(described["parameters"] or "requestBody" in described)
 
 
@@ -84,10 +84,8 @@ def examples(route: str) -> int:
 
 
 def known(stage: Stage, route: str, project: str) -> tuple[dict[str, Any], dict[str, list[str]], Any]:
-    """What the stage has for a route in a project: the words of its path as the document names them, its query, its
-    body;
-
-    None is none.
+    """What the stage has for a route in a project: the words of its path as the document names them, its query, and
+    its body or None.
     """
     query = parse_qs(stage.props[ROUTES[route].name].queries.get(route, "").removeprefix("?"), keep_blank_values=True)
     return (
