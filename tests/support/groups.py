@@ -22,5 +22,4 @@ def make(caller: Caller, name: str = "Payments", **fields: Any) -> dict[str, Any
 
 
 def ids(group: dict[str, Any]) -> list[int]:
-    """Return the ids of the members of a group, in their order."""
     return [member["user"]["id"] for member in group["users"]]

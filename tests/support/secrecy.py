@@ -44,7 +44,7 @@ class Vault:
             self.known |= {text, hashlib.sha256(text).hexdigest().encode()}
 
     def look(self, path: str, sent: Any, sent_headers: Headers, headers: Headers, body: bytes) -> None:
-        """Told when an answer holds a secret that was one before it; what it gives out itself is one from now on."""
+        """Raise SecretLeaked if a response contains a known secret. Those that it gives out are known from now on."""
         sent_headers, headers = list(sent_headers), list(headers)
         self.keep(*passwords_in(sent), *credentials_in(sent_headers))
         self.invites |= set(long_enough(re.findall(r"/invite/([^/]+)/", path)))
@@ -65,7 +65,6 @@ class Vault:
             (self.invites.update if SIGNUP_TOKENS in path else self.known.update)(long_enough(given_out(body)))
 
     def forget(self) -> None:
-        """Forget all secrets, so that the next test begins without any."""
         self.known.clear()
         self.invites.clear()
         self.links.clear()
@@ -88,7 +87,6 @@ class Watched(FlaskClient):
 
 
 def passwords_in(document: Any) -> Iterator[object]:
-    """Return the passwords in a request body."""
     if isinstance(document, Mapping):
         yield from (text for name, text in document.items() if "password" in str(name).lower())
 

@@ -177,7 +177,6 @@ def log_in(story: Story, name: str, password: str) -> Session:
 
 
 def personal_token(story: Story, session: Session, name: str) -> Caller:
-    """The same user with a personal access token."""
     body = {"description": name, "expiresAt": SOON}
     created = story.step(session, "POST user/tokens", body, event("pat-created", data={**body, "userId": session.id}))
     story.ids[name] = created["id"]
@@ -619,7 +618,6 @@ def make_segments(story: Story) -> None:
 
 
 def add(story: Story, by: str, flag: str, environment: str, body: Json) -> Json:
-    """Add a strategy to a flag of apollo."""
     added = event("feature-strategy-add", f"apollo/{flag}/{environment}", data=answered)
     return story.step(by, f"POST projects/apollo/features/{flag}/environments/{environment}/strategies", body, added)
 

@@ -84,7 +84,6 @@ class World:
     def project(
         self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any
     ) -> str:
-        """A project with these environments."""
         fixtures.insert_project(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
         for environment in environments:
             fixtures.add_project_environment(self.conn, project_id, environment)
@@ -104,7 +103,6 @@ class World:
         return flag_id
 
     def strategy(self, flag_id: int, environment: str = "development", **fields: Any) -> str:
-        """A strategy of a flag in an environment."""
         row = {"id": fields.pop("strategy_id", None) or str(uuid4()), "name": fields.pop("name", "flexibleRollout")}
         row |= {name: as_json(fields.pop(name)) for name in ("parameters", "constraints") if name in fields}
         return fixtures.insert(self.conn, "strategies", flag_id=flag_id, environment=environment, **row, **fields)["id"]
