@@ -180,11 +180,6 @@ def test_permission_in_one_environment_is_not_enough(world, victor):
     refused(victor.post(PATH, json=BETA), 403, "NoAccessError")
 
 
-def test_permission_is_checked_first(victor):
-    refused(victor.delete(f"{PATH}/simple/none"), 403, "NoAccessError")
-    refused(victor.post(PATH, data="{", content_type="application/json"), 403, "NoAccessError")
-
-
 def test_unknown_tag_or_type_is_404(alice, max):
     for response in (
         max.get(f"{PATH}/simple/x"),
