@@ -27,7 +27,7 @@ from tests.support.world import Caller, World
 LONG = (
     "api/events/test_page_size",
     "api/hostile/test_everywhere",
-    "api/hostile/test_filters",
+    "api/hostile/test_requests",
     "hunts/",
     "browser/test_documentation",
     "browser/test_every_page",

@@ -8,9 +8,7 @@ import pytest
 from flask import Flask
 
 from tests.support.event_types_page import unrecorded
-from tests.support.story import PASSWORDS, SEARCH, Having, Story
-from tests.support.story.people import LATER
-from tests.support.story.whole import whole_story
+from tests.support.story import LATER, PASSWORDS, SEARCH, Having, Story, whole_story
 from tests.support.world import Caller, refused
 from validators.events import TYPES
 

@@ -28,7 +28,6 @@ class Terminal:
             self.program.wait(PATIENCE)
 
     def run(self, command: str) -> str:
-        """Run a command, and return what it prints on stdout."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
@@ -41,7 +40,6 @@ class Terminal:
         return done.stdout
 
     def start(self, command: str) -> None:
-        """Start a program without waiting for its end."""
         with self.output.open("wb") as output:
             self.program = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"],
