@@ -8,6 +8,7 @@ CONTRIBUTING.md explains how to add a route.
 import pkgutil
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
@@ -245,7 +246,7 @@ def rows(table: str) -> list[Row]:
 def family(module: ModuleType) -> Family:
     """Return the family that a module here describes."""
     props = getattr(module, "PROPS", Props())
-    furnish = getattr(module, "furnish", lambda world, cast: props)  # noqa: ARG005
+    furnish = getattr(module, "furnish", lambda world, cast: deepcopy(props))  # noqa: ARG005
     return Family(module.__name__.removeprefix(f"{__name__}."), rows(module.TABLE), furnish)
 
 

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from sql.people import personal_tokens
-from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Props, Row, Stage
+from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
 from tests.support.api_routes import api_rules
 from tests.support.fingerprint import fingerprint
 from tests.support.verdicts import CLOSED, changed, verdict
@@ -99,7 +99,7 @@ def test_each_mismatch_is_reported(stage: Stage) -> None:
     assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id" : ')
     [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
     assert complaint.endswith("does not say: another reason")
-    stage.props["tokens.signup_tokens"] = Props()
+    stage.props["tokens.signup_tokens"].words.clear()
     assert stage.mismatch(row, "eve", eve, 403) == [
         f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"
     ]
