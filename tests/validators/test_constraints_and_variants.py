@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from marshmallow import ValidationError
 
+from validators import read
 from validators.flags.strategies import StrategyChange, StrategyInput, with_defaults
 from validators.flags.variants import Payload, StrategyVariant, Variant, balanced
 from validators.vocabulary.constraints import OPERATORS, Constraint
@@ -76,7 +77,7 @@ def test_an_invalid_constraint_is_refused(asked: dict[str, Any]) -> None:
 
 
 def test_a_constraint_is_kept_whole_and_in_order() -> None:
-    kept = Constraint().load({"operator": "IN", "contextName": "userId"})
+    kept = read(Constraint(), {"operator": "IN", "contextName": "userId"})
     assert list(kept.items()) == [("contextName", "userId"), ("operator", "IN"), *KEPT.items()]
     nulls = dict.fromkeys(("values", "value", "inverted", "caseInsensitive"))
     assert Constraint().load(nulls | {"operator": "IN", "contextName": "userId"}) == kept
@@ -149,15 +150,15 @@ def test_a_new_strategy_has_everything_but_its_place() -> None:
 def test_parameters_are_kept_as_text() -> None:
     given = {"a": 50, "b": 0.5, "c": True, "d": "x", "e": 50.0, "f": False, "g": -1, "h": ""}
     kept = {"a": "50", "b": "0.5", "c": "true", "d": "x", "e": "50", "f": "false", "g": "-1", "h": ""}
-    assert StrategyInput().load({"name": "x", "parameters": given})["parameters"] == kept
-    assert StrategyInput().load({"name": "x", "parameters": {"a": None}})["parameters"] == {}
+    assert read(StrategyInput(), {"name": "x", "parameters": given})["parameters"] == kept
+    assert read(StrategyInput(), {"name": "x", "parameters": {"a": None}})["parameters"] == {}
     for value in ([], {}, float("inf"), "a\0"):
         assert refuses(StrategyInput, {"name": "x", "parameters": {"a": value}}), value
 
 
 def test_variants_of_a_strategy_are_balanced_and_refused_with_their_place() -> None:
     variant = {"name": "a", "weight": 1, "weightType": "variable", "stickiness": "default"}
-    assert StrategyInput().load({"name": "x", "variants": [variant]})["variants"] == [variant | {"weight": 1000}]
+    assert read(StrategyInput(), {"name": "x", "variants": [variant]})["variants"] == [variant | {"weight": 1000}]
     assert "variants" in StrategyInput().validate({"name": "x", "variants": [variant, variant]})
 
 

@@ -46,7 +46,9 @@ DOCUMENT = {
 }
 IMPORTED = ("CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD")
 IN_PRODUCTION = [(name, "default", "production") for name in (CREATE, SWITCH, VARIANT)]
-IN_BOTH = [(VARIANT, "default", environment) for environment in ("development", "production")]
+IN_BOTH: list[tuple[str, str, str | None]] = [
+    (VARIANT, "default", environment) for environment in ("development", "production")
+]
 COMPOSED = [
     Composed(
         "clone",

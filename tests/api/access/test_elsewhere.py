@@ -47,11 +47,11 @@ def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
     there, nowhere, here = (of(stage, route, project) for project in ("apollo", "nowhere", "default"))
     asks_for = [word for word in ("project_id", *WITHIN, "segment_id") if word in parameters(route)]
     for word in asks_for:
-        yield word, *(with_word(here, call, word) for call in (there, nowhere))
+        yield word, with_word(here, there, word), with_word(here, nowhere, word)
     if len(asks_for) > 1:
         yield "all", there, nowhere
     if there.body != nowhere.body:
-        yield "body", *(replace(call, words=here.words) for call in (there, nowhere))
+        yield "body", replace(there, words=here.words), replace(nowhere, words=here.words)
         yield "all", there, nowhere
 
 

@@ -142,8 +142,9 @@ def answers(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int
     """The route, the status, and the values of each answer."""
     found = []
     for route, response in asks(stage, caller, family):
-        is_lines = response.mimetype.endswith("ndjson")
-        answer = [json.loads(line) for line in response.text.splitlines()] if is_lines else response.json
+        answer: Any = response.get_json(silent=True)
+        if answer is None:
+            answer = [json.loads(line) for line in response.text.splitlines()]
         # The id of an error is its own.
         values = leaves(answer | {"id": None} if response.status_code >= 400 else answer)
         found.append((route, response.status_code, [(name, repr(value)) for name, value in values]))

@@ -19,7 +19,7 @@ def hermes(world: World) -> None:
 
 def secrets_in(caller: Caller) -> list[str]:
     """The secrets that a caller reads in the list of the project."""
-    return [token["secret"] for token in caller.get(PATH).json["tokens"]]
+    return [token["secret"] for token in caller.get(PATH).get_json()["tokens"]]
 
 
 def test_tokens_of_the_project_and_of_no_hidden_project_are_listed(world, alice, max, conn):

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from werkzeug.test import TestResponse
 
 from rules.access import digest
 from sql import sessions
@@ -21,7 +20,7 @@ TAKEN = "id: already used by a project, which may be archived or deleted; choose
 LONG_AGO = "2026-01-01T00:00:00Z"
 
 
-def make(caller: Caller, **body: Any) -> TestResponse:
+def make(caller: Caller, **body: Any) -> Any:
     """Create a project."""
     return caller.post(PATH, json=body)
 

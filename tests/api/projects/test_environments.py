@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from werkzeug.test import TestResponse
 
 from serving.responses import json_text
 from sql.database import Connection, rows, value
@@ -32,7 +31,7 @@ def states(conn: Connection) -> list[tuple[str, str, bool]]:
 
 def read(caller: Caller, project: str = "default") -> list[dict[str, Any]]:
     """The environments of a project."""
-    answer = caller.get(f"/api/admin/environments/project/{project}")
+    answer: Any = caller.get(f"/api/admin/environments/project/{project}")
     assert (answer.status_code, answer.json["version"]) == (200, 1)
     return answer.json["environments"]
 
@@ -136,7 +135,7 @@ def test_removing_an_environment_deletes_only_its_strategies_and_variants(world,
         *(("archived", False), ("elsewhere", False), ("elsewhere", True), ("live", False)),
     ]
     for table, number in (("strategies", 4), ("variants", 8)):
-        assert value(conn, f"SELECT count(*) FROM {table}") == number, table
+        assert value(conn, f"SELECT count(*) FROM {table}") == number, table  # pyright: ignore
     date = "SELECT iso(first_in_production_at) FROM flags WHERE name = 'live'"
     assert value(conn, date) == "2026-01-01T00:00:00.000Z"
     assert value(conn, "SELECT count(*) FROM api_keys WHERE environment = 'production'") == 1
@@ -221,7 +220,7 @@ BARE = {
 }
 
 
-def put(caller: Caller, strategy: Any, project: str = "default", environment: str = "production") -> TestResponse:
+def put(caller: Caller, strategy: Any, project: str = "default", environment: str = "production") -> Any:
     """Set a default strategy, with its keys in this order."""
     place = f"{url(project, environment)}/default-strategy"
     return caller.post(place, data=json.dumps(strategy), content_type="application/json")

@@ -100,11 +100,11 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
         fixtures.report_usage(conn, [USAGE | {"project": project, "flag": f"{project}-a"}])
         role = roles.insert(conn, f"{project} role", type="root-custom")
         fixtures.allow(conn, role, "UPDATE_PROJECT", project=project)
-        key = {"kind": "client", "environment": "development", "projects": [project]}
+        key: dict[str, Any] = {"kind": "client", "environment": "development", "projects": [project]}
         found[f"{project}-key"] = api_tokens.insert(conn, api_tokens.generate(project), name=f"{project} key", **key)
-    shared = {"kind": "frontend", "environment": "production", "projects": ["mobile", "web"]}
+    shared: dict[str, Any] = {"kind": "frontend", "environment": "production", "projects": ["mobile", "web"]}
     found["shared-key"] = api_tokens.insert(conn, api_tokens.generate("[]"), name="shared key", **shared)
-    free = {"kind": "client", "environment": "production"}
+    free: dict[str, Any] = {"kind": "client", "environment": "production"}
     found["free-key"] = api_tokens.insert(conn, api_tokens.generate(), name="free key", **free)
     return found
 
@@ -125,7 +125,8 @@ COUNTS = {
 
 def count_rows(conn: Connection, project: str) -> dict[str, int]:
     """The number of rows of a project, by table."""
-    return {table: value(conn, f"SELECT count(*) FROM {rest}", {"p": project}) for table, rest in COUNTS.items()}
+    counts = {table: f"SELECT count(*) FROM {rest}" for table, rest in COUNTS.items()}
+    return {table: value(conn, count, {"p": project}) for table, count in counts.items()}  # pyright: ignore
 
 
 def test_all_records_of_a_project_are_deleted_with_the_project(conn, world, alice, full):

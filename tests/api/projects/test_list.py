@@ -18,7 +18,7 @@ THEN = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 
 def listed(caller: Caller, query: str = "") -> dict[str, dict[str, Any]]:
     """The projects that a caller sees, by id."""
-    answer = caller.get(PATH + query)
+    answer: Any = caller.get(PATH + query)
     assert (answer.status_code, answer.json["version"]) == (200, 1)
     return {project["id"]: project for project in answer.json["projects"]}
 
