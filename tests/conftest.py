@@ -46,7 +46,7 @@ LONG = (
     "serving/embedded/",
     "serving/test_failover",
     "serving/test_floods",
-    "serving/test_metrics_restarts",
+    "serving/test_metrics_service",
     "serving/pool/",
     "serving/test_pooler",
     "serving/test_secrets_kept",

@@ -19,7 +19,7 @@ from tests.support import nginx
 from tests.support.certificate import OPENSSL
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.nginx import Nginx
-from tests.support.pooler import changed
+from tests.support.program import changed
 from tests.support.service import PATIENCE, Answer, Service, free_port, wait_until
 
 KEY = {"Authorization": ADMIN_KEY}

@@ -18,8 +18,7 @@ from typing import Any, Self
 from tests.support.certificate import OPENSSL, certify
 from tests.support.machine_server import AS_POSTGRES, BINARIES, IS_INSTALLED
 from tests.support.nginx import AS_ANYBODY
-from tests.support.pooler import changed
-from tests.support.program import Program, children_of, listens
+from tests.support.program import Program, changed, children_of, listens
 from tests.support.secrecy import VAULT
 from tests.support.service import PATIENCE, ROOT, Answer, Service, encode, free_port, run, wait_until
 
