@@ -72,6 +72,7 @@ def test_metrics_are_those_of_all_workers(make_database):
             files = [MmapedDict.read_all_values_from_file(file) for file in service.folder.glob("counter_*.db")]
             return [sum(value for key, value, *_ in values if mine in key) for values in files]
 
+        wait_until(lambda: service.total("flags_workers") == 2, "both workers were counted")
         while not all(shares()):
             service.send(1)
         assert service.raw(b"G(T /secret HTTP/1.1\r\n\r\n").status == 400
@@ -93,7 +94,7 @@ def test_counters_never_decrease_and_files_are_reused(make_database):
     with Metered(make_database()) as service:
         folder, started = service.folder, service.total("process_start_time_seconds")
         files: set[str] = set()
-        for number, change in enumerate((service.kill_worker, service.reload) * 2 + (service.reload,) * 20):
+        for number, change in enumerate((service.kill_worker, service.reload) * 2 + (service.reload,) * 6):
             service.send(10)
             change()
             wait_until(lambda: service.total("flags_workers") == 2, "the metrics were those of the new workers")

@@ -16,7 +16,6 @@ LIMITS = {"STATEMENT_TIMEOUT_SECONDS": 2, "WAIT_SECONDS": 2}
 # The longest that a request may hold a thread: a second of attempts to connect; or the statement timeout and 5 seconds,
 # while it is frozen.
 ABSENT, FROZEN = 2.0, 7.0
-TOKEN = "/api/admin/invite-link/tokens/{}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Callers:
         ).json["secret"]
         self._requests: list[tuple[str, str, Any]] = [
             ("GET", "/api/admin/projects/default/overview", None),
-            ("PUT", TOKEN.format(token), {"enabled": True}),
+            ("PUT", f"/api/admin/invite-link/tokens/{token}", {"enabled": True}),
             ("GET", "/api/admin/search/events", None),
             ("GET", "/ready", None),
         ]
@@ -53,6 +52,10 @@ class Callers:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Send no more requests."""
         self._is_over.set()
         for thread in self._threads:
             thread.join()
