@@ -3,7 +3,6 @@
 import gc
 import io
 import json
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from serving import body_limits
 from serving.contract import CONTRACTS
 from serving.request_data import load
 from tests.support.reports import METRICS
-from tests.support.service import PATIENCE, Service
+from tests.support.service import Service
 from tests.support.world import Caller, World, refused
 from validators import MAX_VALUES, Body
 from validators.client.contexts import MAX_LENGTH, MAX_PROPERTIES, NAMES
@@ -277,13 +276,6 @@ def test_a_body_has_at_most_two_million_values(world: World, alice: Caller) -> N
 # --- The real service -------------------------------------------------------------------------------------------------
 
 
-def exchange(port: int, request: bytes) -> bytes:
-    """Return all that the service sends until it closes the connection."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        connection.sendall(request)
-        return b"".join(iter(lambda: connection.recv(65536), b""))
-
-
 def test_the_limits_hold_whatever_the_framing(make_database: Callable[..., str]) -> None:
     body = b"x" * (PUBLIC + 1)
     with Service(make_database()) as service:
@@ -291,7 +283,7 @@ def test_the_limits_hold_whatever_the_framing(make_database: Callable[..., str])
             for expect in ("", "Expect: 100-continue\r\n"):
                 head = f"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\n{expect}{length}\r\n\r\n".encode()
                 framed = body if "Length" in length else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-                assert b"PayloadTooLargeError" in exchange(service.port, head + framed)
+                assert service.raw(head + framed).json["name"] == "PayloadTooLargeError"
         for size in (0, PUBLIC):
             headers = {"Content-Type": "application/json"}
             assert service.request("POST", "/auth/simple/login", body=b" " * size, headers=headers).status == 400
