@@ -45,7 +45,6 @@ LONG = (
     "serving/test_database_away",
     "serving/embedded/",
     "serving/test_failover",
-    "serving/test_floods",
     "serving/test_metrics_service",
     "serving/pool/",
     "serving/test_pooler",

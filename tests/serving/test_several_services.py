@@ -58,6 +58,7 @@ def pair(make_database: Callable[..., str]) -> Iterator[Pair]:
         "TRUSTED_PROXIES": 1,
         "LOGIN_FREE_FAILURES": FREE,
         "LOGIN_ATTEMPTS_PER_MINUTE": ATTEMPTS,
+        "SIGNUP_ATTEMPTS_PER_MINUTE": 2,
     }
     services = [Service(url, **given).start() for _ in range(2)]
     try:
@@ -102,57 +103,50 @@ def test_two_first_starts_create_one_administrator(pair: Pair) -> None:
         assert conn.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
 
 
-def test_a_session_of_one_is_one_of_the_other_and_so_is_its_end(pair: Pair) -> None:
-    pair.user("ada")
-    session, second = session_of(pair.one, "ada"), session_of(pair.other, "ada")
-    assert sees(pair.services, session) == sees(pair.services, second) == [200, 200]
-    assert pair.other.request("POST", "/logout", headers=session).status == 302
-    assert sees(pair.services, session) == sees(pair.services, second) == [401, 401]
+def test_what_ends_a_session_at_one_ends_it_at_the_other(pair: Pair) -> None:
+    new, change = "a newer password", "/api/admin/user/change-password"
 
+    def log_out(_: int, session: dict[str, str]) -> None:
+        assert pair.other.request("POST", "/logout", headers=session).status == 302
 
-@pytest.mark.parametrize("by", ["administrator", "user"])
-def test_a_password_changed_at_one_ends_sessions_at_the_other(pair: Pair, by: str) -> None:
-    name = f"bob-{by}"
-    user_id = pair.user(name)
-    session, new = session_of(pair.one, name), "a newer password"
-    assert sees(pair.services, session) == [200, 200]
-    if by == "administrator":
-        pair.ask(pair.other, "POST", f"user-admin/{user_id}/change-password", {"password": new})
-    else:
+    def change_password(_: int, session: dict[str, str]) -> None:
         body = {"password": new, "confirmPassword": new, "oldPassword": PASSWORD}
-        assert pair.other.request("POST", "/api/admin/user/change-password", body, session).status == 200
-    assert sees(pair.services, session) == [401, 401]
-    for service in pair.services:
-        assert [log_in(service, name, password).status for password in (PASSWORD, new)] == [401, 200]
+        assert pair.other.request("POST", change, body, session).status == 200
+
+    def set_password(user_id: int, _: dict[str, str]) -> None:
+        pair.ask(pair.other, "POST", f"user-admin/{user_id}/change-password", {"password": new})
+
+    def delete(user_id: int, _: dict[str, str]) -> None:
+        pair.ask(pair.other, "DELETE", f"user-admin/{user_id}")
+
+    ends = {log_out: [200, 401], change_password: [401, 200], set_password: [401, 200], delete: [401, 401]}
+    for end, passwords in ends.items():
+        name = f"user-{end.__name__}"
+        user_id = pair.user(name)
+        sessions = [session_of(service, name) for service in pair.services]
+        assert [sees(pair.services, session) for session in sessions] == [[200, 200]] * 2
+        end(user_id, sessions[0])
+        assert [sees(pair.services, session) for session in sessions] == [[401, 401]] * 2, name
+        for service in pair.services:
+            assert [log_in(service, name, password).status for password in (PASSWORD, new)] == passwords, name
 
 
-def test_a_user_deleted_at_one_is_unknown_at_the_other(pair: Pair) -> None:
-    user_id = pair.user("carl")
-    session = session_of(pair.one, "carl")
-    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-    answer = pair.one.request(
-        "POST", "/api/admin/user/tokens", {"description": "theirs", "expiresAt": tomorrow}, session
-    )
-    token = {"Authorization": answer.json["secret"]}
-    assert sees(pair.services, session) == sees(pair.services, token) == [200, 200]
-    pair.ask(pair.one, "DELETE", f"user-admin/{user_id}")
-    assert sees(pair.services, session) == sees(pair.services, token) == [401, 401]
-    assert [log_in(service, "carl").status for service in pair.services] == [401, 401]
-
-
-def test_a_key_deleted_at_one_opens_nothing_at_the_other(pair: Pair) -> None:
+def test_tokens_and_rights_end_at_both(pair: Pair) -> None:
     secret = pair.ask(pair.one, "POST", "api-tokens", {"type": "admin", "tokenName": "deploy"}, 201)["secret"]
     assert sees(pair.services, {"Authorization": secret}) == [200, 200]
     pair.ask(pair.other, "DELETE", f"api-tokens/{secret}")
     assert sees(pair.services, {"Authorization": secret}) == [401, 401]
-
-
-def test_a_right_taken_away_at_one_is_no_right_at_the_other(pair: Pair) -> None:
     user_id = pair.user("dora")
-    session, users = session_of(pair.one, "dora"), "/api/admin/user-admin"
+    session = session_of(pair.one, "dora")
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    body = {"description": "theirs", "expiresAt": tomorrow}
+    token = {"Authorization": pair.one.request("POST", "/api/admin/user/tokens", body, session).json["secret"]}
     for role, status in ((1, 200), (3, 403)):
         pair.ask(pair.one, "PUT", f"user-admin/{user_id}", {"rootRole": role})
-        assert sees(pair.services, session, users) == [status, status]
+        for credential in (session, token):
+            assert sees(pair.services, credential, "/api/admin/user-admin") == [status, status]
+    pair.ask(pair.one, "DELETE", f"user-admin/{user_id}")
+    assert sees(pair.services, token) == [401, 401]
 
 
 def test_a_name_has_as_many_guesses_at_both_together_as_at_one(pair: Pair) -> None:
@@ -177,3 +171,5 @@ def test_an_address_has_as_many_attempts_at_both_together_as_at_one(pair: Pair) 
         statuses = Counter(threads.map(lambda given: log_in(*given).status, tries))
     assert statuses == {401: ATTEMPTS, 429: ATTEMPTS}
     assert [log_in(service, "admin", WRONG, address).status for service in pair.services] == [429, 429]
+    guesses = {"path": "/invite/guess/validate", "headers": {"X-Forwarded-For": address}}
+    assert [service.get(**guesses).status for service in pair.services * 2] == [404, 404, 429, 429]

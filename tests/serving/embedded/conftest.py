@@ -21,16 +21,14 @@ def tmp() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def created(tmp: Path) -> Path:
-    """A data folder that has been used once, with a table in it.
-
-    A start that was interrupted had left something there.
-    """
+    """A data folder that has been used once, with a table in it, after an interrupted start."""
     server = Server(tmp / "made" / "on the way")
     (server.folder / "postgres.new" / "base").mkdir(parents=True)
     with psycopg.connect(server.ensure()) as conn:
         conn.execute("CREATE SCHEMA test")
         conn.execute("CREATE TABLE test.kept AS SELECT 1 AS one")
     server.release()
+    assert not (server.folder / "postgres.new").exists()
     return server.folder
 
 
@@ -39,3 +37,11 @@ def data(created: Path) -> Iterator[Path]:
     """That folder, with nothing running in it."""
     yield created
     assert postmaster_of(created) is None
+
+
+@pytest.fixture
+def server(data: Path) -> Iterator[Server]:
+    """A server on that folder, released at the end."""
+    server = Server(data)
+    yield server
+    server.release()
