@@ -87,7 +87,6 @@ GATE = (
     "serving/test_server_stop",
     "serving/test_several_services",
     "serving/test_signals",
-    "serving/test_worker_signals",
 )
 
 

@@ -40,8 +40,8 @@ def data(created: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def server(data: Path) -> Iterator[Server]:
+def postgres(data: Path) -> Iterator[Server]:
     """A server on that folder, released at the end."""
-    server = Server(data)
-    yield server
-    server.release()
+    postgres = Server(data)
+    yield postgres
+    postgres.release()

@@ -66,13 +66,13 @@ def test_the_folder_can_be_relative_or_a_link_to_a_longer_path(data: Path, monke
         target.rename(data)
 
 
-def test_the_server_and_its_files_are_private(server: Server, data: Path, monkeypatch):
+def test_the_server_and_its_files_are_private(postgres: Server, data: Path, monkeypatch):
     data.chmod(0o755)
     locks = [data / "starting.lock", data / "in-use.lock"]
     for lock in locks:
         lock.chmod(0o644)
     monkeypatch.setenv("INIT_ADMIN_PASSWORD", "a password of the first start")
-    with psycopg.connect(server.ensure()) as conn:
+    with psycopg.connect(postgres.ensure()) as conn:
         settings = {"listen_addresses": "", "server_encoding": "UTF8", "data_checksums": "on"}
         # The log is rotated daily and overwritten after a week.
         settings |= {"log_rotation_age": "1d", "log_truncate_on_rotation": "on", "logging_collector": "on"}
@@ -130,11 +130,11 @@ OTHER = "was created by PostgreSQL {}; this version needs PostgreSQL 18. Restore
         ("postgresql.conf", "no = such setting\n", "failed (pg_ctl): "),
     ],
 )
-def test_a_spoilt_folder_is_refused(server: Server, data: Path, file: str, text: str, problem: str):
+def test_a_spoilt_folder_is_refused(postgres: Server, data: Path, file: str, text: str, problem: str):
     spoilt = data / "postgres" / file
     before = spoilt.read_text()
     spoilt.write_text(text)
-    sentence = problem_of(server)
+    sentence = problem_of(postgres)
     spoilt.write_text(before)
     assert f"{data} {problem}" in sentence
     if "failed" in problem:
@@ -142,10 +142,10 @@ def test_a_spoilt_folder_is_refused(server: Server, data: Path, file: str, text:
 
 
 @pytest.mark.parametrize("left", [b"", bytes(64), b"\xff\n" * 6], ids=["nothing", "zeros", "no text"])
-def test_a_lock_file_cut_short_by_a_power_cut_is_no_obstacle(server: Server, data: Path, left: bytes):
+def test_a_lock_file_cut_short_by_a_power_cut_is_no_obstacle(postgres: Server, data: Path, left: bytes):
     for lock in (data / "postgres" / "postmaster.pid", data / "socket" / ".s.PGSQL.5432.lock"):
         lock.write_bytes(left)
-    assert is_kept(server.ensure())
+    assert is_kept(postgres.ensure())
 
 
 def test_a_missing_file_of_the_folder_is_named(tmp: Path):

@@ -26,6 +26,7 @@ from tests.support.service import (
     is_alive,
     postmaster_of,
     run,
+    wait_until,
 )
 
 pytestmark = pytest.mark.slow
@@ -45,53 +46,54 @@ def test_the_server_runs_until_the_last_process_releases_it(data: Path):
     first.release()
     assert is_kept(url)
     second.release()
-    assert not is_alive(postmaster)
+    wait_until(lambda: not is_alive(postmaster), "the server had ended")
 
 
-def test_a_fork_does_not_release_the_server(server: Server):
-    url = server.ensure()
+def test_a_fork_does_not_release_the_server(postgres: Server):
+    url = postgres.ensure()
     child = os.fork()
     if child == 0:
-        server.release()
+        postgres.release()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert is_kept(url)
 
 
-def test_a_server_that_recovers_is_awaited(server: Server, data: Path):
-    with psycopg.connect(server.ensure()) as conn:
+def test_a_server_that_recovers_is_awaited(postgres: Server, data: Path):
+    with psycopg.connect(postgres.ensure()) as conn:
         postmaster = postmaster_of(data)
         # The first process writes the log. A crash of another one makes the server end all connections, and recover.
         kill(int(Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()[1]))
         with pytest.raises(psycopg.OperationalError):
             conn.execute("SELECT pg_sleep(60)")
-    assert is_kept(server.ensure())
+    assert is_kept(postgres.ensure())
     assert postmaster_of(data) == postmaster
 
 
 @pytest.mark.parametrize("restart", [Server.ensure, Server.revive])
 def test_a_killed_server_is_started_again_at_the_same_address(
-    server: Server, data: Path, restart: Callable[[Server], None]
+    postgres: Server, data: Path, restart: Callable[[Server], None]
 ):
-    url = server.ensure()
+    url = postgres.ensure()
     killed = postmaster_of(data)
     kill(killed)
-    restart(server)
+    restart(postgres)
     assert is_kept(url)
     postmaster = postmaster_of(data)
     assert postmaster != killed
-    restart(server)
+    restart(postgres)
     assert postmaster_of(data) == postmaster
 
 
-def test_a_released_server_is_not_revived(server: Server, data: Path, capfd):
-    server.ensure()
+def test_a_released_server_is_not_revived(postgres: Server, data: Path, capfd):
+    postgres.ensure()
     kill(postmaster_of(data))
-    server.release()
+    postgres.release()
     assert capfd.readouterr() == ("", "")
-    server.revive()
+    assert is_kept(postgres.ensure())
+    postgres.release()
+    postgres.revive()
     assert postmaster_of(data) is None
-    assert is_kept(server.ensure())
 
 
 def test_a_server_whose_data_is_gone_is_not_revived(tmp: Path):
@@ -104,15 +106,15 @@ def test_a_server_whose_data_is_gone_is_not_revived(tmp: Path):
     server.release()
 
 
-def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(server: Server, data: Path):
-    server.ensure()
+def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(postgres: Server, data: Path):
+    postgres.ensure()
     lock = (data / "postgres" / "postmaster.pid").read_text()
-    server.release()
+    postgres.release()
     with subprocess.Popen(["sleep", "60"]) as somebody:
         try:
             (data / "postgres" / "postmaster.pid").write_text(lock.replace(lock.split()[0], str(somebody.pid), 1))
-            assert is_kept(server.ensure())
-            server.release()
+            assert is_kept(postgres.ensure())
+            postgres.release()
             assert somebody.poll() is None
         finally:
             somebody.terminate()
@@ -159,19 +161,19 @@ def test_root_runs_the_server_under_a_separate_user_id(tmp: Path, monkeypatch):
 
 
 @root_only
-def test_a_cluster_of_user_nobody_keeps_working(server: Server, data: Path):
+def test_a_cluster_of_user_nobody_keeps_working(postgres: Server, data: Path):
     owner = f"{UNPRIVILEGED}:{UNPRIVILEGED}"
     subprocess.run(["chown", "--recursive", owner, data / "postgres", data / "socket"], check=True)
     os.chown(data, 0, 0)
-    assert is_kept(server.ensure())
+    assert is_kept(postgres.ensure())
     assert owner_of(postmaster_of(data)) == UNPRIVILEGED
-    server.release()
+    postgres.release()
     assert data.stat().st_uid == UNPRIVILEGED
 
 
 @root_only
 @pytest.mark.parametrize("name", ["starting.lock", "in-use.lock", "socket", "postgres/postmaster.pid"])
-def test_root_follows_no_link_of_the_owner_of_the_folder(server: Server, data: Path, tmp: Path, name: str):
+def test_root_follows_no_link_of_the_owner_of_the_folder(postgres: Server, data: Path, tmp: Path, name: str):
     victim = tmp / "victim"
     if name == "socket":
         victim.mkdir(mode=0o755)
@@ -183,7 +185,7 @@ def test_root_follows_no_link_of_the_owner_of_the_folder(server: Server, data: P
         link.rename(aside)
     link.symlink_to(victim)
     with pytest.raises(DatabaseProblem) as problem:
-        server.ensure()
+        postgres.ensure()
     link.unlink()
     if aside.exists():
         aside.rename(link)
@@ -195,7 +197,7 @@ def test_root_follows_no_link_of_the_owner_of_the_folder(server: Server, data: P
 
 
 @root_only
-def test_an_ordinary_user_can_start_afresh_or_after_root(server: Server, tmp: Path, data: Path):
+def test_an_ordinary_user_can_start_afresh_or_after_root(postgres: Server, tmp: Path, data: Path):
     if "The setting PORT" not in run(*IMPORT, prefix=AS_UNPRIVILEGED, PORT="none").stderr:
         pytest.skip("an ordinary user cannot read this Python or this project")
     home = tmp / "home"
@@ -208,9 +210,9 @@ def test_an_ordinary_user_can_start_afresh_or_after_root(server: Server, tmp: Pa
     subprocess.run(["chown", "--recursive", f"{UNPRIVILEGED}:{UNPRIVILEGED}", data], check=True)
     for lock in ("starting.lock", "in-use.lock"):
         (data / lock).unlink()
-    assert is_kept(server.ensure())
+    assert is_kept(postgres.ensure())
     assert owner_of(postmaster_of(data)) == UNPRIVILEGED
-    server.release()
+    postgres.release()
     with Service(DATA_DIR=data, prefix=AS_UNPRIVILEGED) as service:
         assert is_kept(address_in(data))
         assert owner_of(service.process.pid) == UNPRIVILEGED

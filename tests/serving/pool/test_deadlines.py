@@ -94,8 +94,12 @@ def test_a_lost_connection_is_replaced_with_all_others(server):
             with database.connection() as conn:
                 served.add(conn.info.backend_pid)
         assert len(served) == 1
-        with database.connection() as conn:
-            run(other, "SELECT pg_terminate_backend(%(pid)s)", {"pid": conn.info.backend_pid})
-            with pytest.raises(psycopg.errors.AdminShutdown):
+
+        def be_shut_down() -> None:
+            with database.connection() as conn:
+                run(other, "SELECT pg_terminate_backend(%(pid)s)", {"pid": conn.info.backend_pid})
                 value(conn, "SELECT 1")
+
+        with pytest.raises(psycopg.errors.AdminShutdown):
+            be_shut_down()
         assert not before & pids()
