@@ -40,7 +40,6 @@ LONG = (
     "docs/test_pages",
     "pages/test_permissions",
     "sdk/",
-    "serving/test_caller_limit",
     "serving/test_crashes",
     "serving/test_database_away",
     "serving/embedded/",

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from statistics import median
 from threading import Semaphore
 from time import monotonic
 from uuid import uuid4
@@ -19,7 +18,7 @@ from sql.access import digest
 from sql.database import connect, connection
 from tests.support.instance import ADMIN_KEY
 from tests.support.lock_waiters import lock_waiters
-from tests.support.service import PATIENCE, Service, wait_until
+from tests.support.service import PATIENCE, wait_until
 from tests.support.world import Caller, World, refused
 
 TAG_TYPES = "/api/admin/tag-types"
@@ -173,51 +172,3 @@ def test_one_caller_has_at_most_half_of_the_streams(app, url, cast, pool):
     assert victor.get(path).status_code == 200
     running.close()
     assert victor.get(path, headers=lines).status_code == 200
-
-
-# --- The real service -------------------------------------------------------------------------------------------------
-
-# 60 MB: to look for a word, PostgreSQL reads all of it.
-FILL = """
-    INSERT INTO events (type, created_by, project, feature_name, data)
-    SELECT 'feature-updated', 'system', 'default', 'a', json_build_object('text', repeat(md5(number::text), 100))
-      FROM generate_series(1, 20000) AS number
-"""
-SLOW = "/api/admin/search/events?query=absent"
-
-
-@pytest.mark.timing
-@pytest.mark.slow
-def test_a_viewer_with_32_slow_searches_does_not_slow_others_down(url: str, cast: tuple[Caller, Caller]) -> None:
-    victor, vera, admin = ({"Authorization": key or ""} for key in (cast[0].key, cast[1].key, ADMIN_KEY))
-    with connect(url) as conn:
-        conn.execute("SET statement_timeout = 0")
-        conn.execute(FILL)
-        conn.execute("ANALYZE events")
-    found: list[int] = []
-    is_over = False
-    with Service(url, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(32) as pool:
-
-        def search() -> None:
-            while not is_over:
-                found.append(service.get(SLOW, headers=victor).status)
-
-        # With the defaults, one admin token can send 8 requests at the same time.
-        for _ in range(10):
-            sent = [pool.submit(service.get, TAG_TYPES, headers=admin) for _ in range(8)]
-            assert [one.result().status for one in sent] == [200] * 8
-        running = [pool.submit(search) for _ in range(32)]
-        try:
-            # So many have had to wait for longer than they may: the limit holds.
-            wait_until(lambda: 429 in found, "Victor had reached the limit")
-            took = []
-            for number in range(20):
-                began = monotonic()
-                assert service.get((TAG_TYPES, OTHER)[number % 2], headers=vera).status == 200
-                took.append(monotonic() - began)
-        finally:
-            is_over = True
-        for one in running:
-            one.result()
-    assert set(found) == {200, 429}
-    assert median(took) < 0.5

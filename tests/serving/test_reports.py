@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,6 @@ from tests.support.service import Answer, Service, postmaster_of, wait_until
 from tests.support.world import World
 
 FLAGS = [f"flag-{number}" for number in range(200)]
-INSTANCES = 50
 FEATURES = "/api/admin/projects/default/features"
 YES = {"yes": 1, "no": 0}
 
@@ -52,30 +50,6 @@ def service_on(conn: Connection, **settings: Any) -> Service:
     return Service(
         f"postgresql://{conn.info.user}@/{conn.info.dbname}?host={conn.info.host}&port={conn.info.port}", **settings
     )
-
-
-@pytest.mark.slow
-def test_fifty_instances_report_two_hundred_flags_at_once(conn: Connection, key: str) -> None:
-    document = json.dumps(metrics({flag: {"yes": 3, "no": 1} for flag in FLAGS})).encode()
-
-    def send(number: int) -> tuple[int, float]:
-        began = time.monotonic()
-        headers = {"Authorization": key, "Unleash-Connection-Id": f"c-{number}"}
-        answer = service.request("POST", METRICS, body=document, headers=headers)
-        return answer.status, time.monotonic() - began
-
-    with service_on(conn, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(INSTANCES) as pool:
-        for _ in range(3):
-            answers = list(pool.map(send, range(INSTANCES)))
-            assert Counter(status for status, _ in answers) == {202: INSTANCES}
-            times = sorted(took for _, took in answers)
-            print(f"p95 {times[int(INSTANCES * 0.95)] * 1000:.0f} ms, worst {times[-1] * 1000:.0f} ms")
-    sums = rows(
-        conn, "SELECT DISTINCT sum(yes)::integer AS yes, sum(no)::integer AS no FROM usage_metrics GROUP BY flag_name"
-    )
-    assert sums == [{"yes": 3 * 3 * INSTANCES, "no": 3 * INSTANCES}]
-    assert value(conn, "SELECT count(*) FROM usage_metrics") >= len(FLAGS)
-    assert value(conn, "SELECT count(*) FROM application_instances") == INSTANCES
 
 
 @pytest.mark.slow

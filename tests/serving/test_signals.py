@@ -6,8 +6,6 @@ import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from threading import Event
@@ -25,57 +23,39 @@ TAG_TYPES = "/api/admin/tag-types"
 CLIENTS = 8
 
 
-@dataclass
-class Client:
-    """Sends one change after the other. keeps: on one connection, as long as the service keeps it."""
-
-    service: Service
-    number: int
-    keeps: bool
-    over: Event
-    created: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-
-    def run(self) -> None:
-        """Until it is over, or one has failed."""
-        headers = {**KEY, "Content-Type": "application/json"}
-        with closing(HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)) as connection:
-            while not self.over.is_set() and not self.failed:
-                name = f"client-{self.number}-{len(self.created)}"
-                try:
-                    connection.request("POST", TAG_TYPES, encode({"name": name}), headers)
-                    response = connection.getresponse()
-                    response.read()
-                except (OSError, HTTPException) as error:
-                    self.failed.append(f"{name}: {type(error).__name__}: {error}")
-                    return
-                if response.status != 201:
-                    self.failed.append(f"{name}: {response.status}")
-                self.created.append(name)
-                if not self.keeps:
-                    connection.close()
-
-
 def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tmp_path: Path) -> None:
-    url = make_database()
-    address = tmp_path / "address"
+    url, address = make_database(), tmp_path / "address"
     address.write_text(url)
+    created: dict[int, list[str]] = {number: [] for number in range(CLIENTS)}
+    failed: list[str] = []
+    over = Event()
+
+    def work(number: int) -> None:
+        """Send one change after the other: half of the clients on one connection, as long as the service keeps it."""
+        connection = HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
+        while not over.is_set() and not failed:
+            name = f"client-{number}-{len(created[number])}"
+            try:
+                connection.request(
+                    "POST", TAG_TYPES, encode({"name": name}), KEY | {"Content-Type": "application/json"}
+                )
+                response = connection.getresponse()
+                response.read()
+                assert response.status == 201
+            except (AssertionError, OSError, HTTPException) as error:
+                failed.append(f"{name}: {error!r}")
+            created[number].append(name)
+            if number % 2:
+                connection.close()
+        connection.close()
+
+    def go_on() -> None:
+        """Return when each client has made ten more changes, or one has failed."""
+        goals = {number: len(names) + 10 for number, names in created.items()}
+        wait_until(lambda: failed or all(len(created[number]) >= goal for number, goal in goals.items()), "all went on")
+
     with Service(DATABASE_URL_FILE=address, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(CLIENTS) as pool:
-        over = Event()
-        clients = [Client(service, number, number % 2 == 0, over) for number in range(CLIENTS)]
-        running = [pool.submit(client.run) for client in clients]
-
-        def failures() -> list[str]:
-            return [failed for client in clients for failed in client.failed]
-
-        def go_on() -> None:
-            """Return when each client has made ten more changes, or one has failed."""
-            goals = {client.number: len(client.created) + 10 for client in clients}
-            wait_until(
-                lambda: failures() or all(len(client.created) >= goals[client.number] for client in clients),
-                "every client had gone on",
-            )
-
+        running = [pool.submit(work, number) for number in range(CLIENTS)]
         try:
             go_on()
             # Which database it is, and what names us there, is read anew.
@@ -86,13 +66,13 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
             over.set()
         for one in running:
             one.result(PATIENCE)
-        assert failures() == []
+        assert failed == []
         with connect(url) as conn:
             renewed = "SELECT bool_and(application_name = 'renewed') FROM pg_stat_activity"
             others = "backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()"
             assert value(conn, f"{renewed} WHERE {others}")
             kept = {row["name"] for row in conn.execute("SELECT name FROM tag_types WHERE name LIKE 'client-%'")}
-        assert kept == {name for client in clients for name in client.created}
+        assert kept == {name for names in created.values() for name in names}
         assert "Traceback" not in service.err
 
 

@@ -75,13 +75,12 @@ class Callers:
     def until(self, status: int) -> None:
         """Return when 40 requests have ended like that since now."""
         now = time.monotonic()
-        wait_until(lambda: self._count(status, now) >= 40, f"the answers were {status}")
 
-    def _count(self, status: int, since: float) -> int:
-        return sum(
-            isinstance(one.answer, Answer) and one.answer.status == status and one.began >= since
-            for one in list(self.asked)
-        )
+        def count() -> int:
+            answers = [one.answer for one in list(self.asked) if one.began >= now]
+            return sum(isinstance(answer, Answer) and answer.status == status for answer in answers)
+
+        wait_until(lambda: count() >= 40, f"the answers were {status}")
 
 
 def assert_unavailable(answer: Answer) -> None:
