@@ -26,12 +26,6 @@ STATE = f"{FLAGS}/checkout/environments/development"
 
 
 @pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The address of a database of its own."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
 def admin(url: str, make_app: Callable[..., Flask]) -> Caller:
     """An administrator at another worker, which always has its database."""
     admin = Caller(make_app(url), ADMIN_KEY)

@@ -27,12 +27,6 @@ WAIT = 0.5
 
 
 @pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """A database of its own."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
 def app(make_app: Callable[..., Flask], url: str) -> Flask:
     """A service with 4 connections, so 2 for each caller, and 12 threads, so 6 requests of each."""
     return make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=WAIT)

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -270,29 +271,24 @@ class Load:
         # The responses to polls, and to those of applications that start.
         self.polls: list[Answer] = []
         self.first_polls: list[Answer] = []
-        self.errors: list[BaseException] = []
         self._is_over = threading.Event()
         jobs = [*(self._writer(f"flag-{number}") for number in range(3)), *(self._application() for _ in range(2))]
-        self._threads = [threading.Thread(target=self._run, args=(job,)) for job in (*jobs, self._newcomers())]
+        self._pool = ThreadPoolExecutor(6)
+        self._running = [self._pool.submit(self._run, job) for job in (*jobs, self._newcomers())]
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
-        for thread in self._threads:
-            thread.join()
-        assert self.errors == []
+        self._pool.shutdown()
+        for job in self._running:
+            job.result()
 
     def _run(self, job: Iterator[float]) -> None:
-        try:
-            for pause in job:
-                if self._is_over.wait(pause):
-                    return
-        except BaseException as error:
-            self.errors.append(error)
+        for pause in job:
+            if self._is_over.wait(pause):
+                return
 
     def _writer(self, prefix: str) -> Iterator[float]:
         """Create flags with other names each time. A change without a response may have happened, or not."""
@@ -330,7 +326,10 @@ class Load:
         """Return when so many changes have been acknowledged that were sent from now on."""
         now = time.monotonic()
         wait_until(
-            lambda: self.errors or sum(began > now for began, _ in list(self.acknowledged)) >= count,
+            lambda: (
+                any(job.done() for job in self._running)
+                or sum(began > now for began, _ in list(self.acknowledged)) >= count
+            ),
             "changes were acknowledged",
             2 * PATIENCE,
         )

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -238,52 +237,46 @@ def kill_postgresql(service: Service, data: Path) -> None:
     wait_until(lambda: service.get("/ready").status == 200, "it answered")
 
 
-def test_no_kill_loses_an_acknowledged_change() -> None:
+def test_no_kill_loses_an_acknowledged_change(tmp: Path) -> None:
     seed = int(os.environ.get("CRASH_SEED") or time.time())
     print(f"CRASH_SEED={seed}")
-    random = Random(seed)
+    random, data = Random(seed), tmp / "data"
     keys = [f"*:*.the-key-of-client-{number}" for number in range(8)]
-    # PostgreSQL's user has to reach the folder.
-    with tempfile.TemporaryDirectory(prefix="crashes-") as name:
-        Path(name).chmod(0o755)
-        data = Path(name) / "data"
-        given = {"INIT_ADMIN_API_TOKENS": ",".join(keys), "WEB_CONCURRENCY": 2, **LIMITS}
-        with Service(DATA_DIR=data, command=SERVE, **given) as service:
-            kills = [lambda: kill_child(random, lambda: service.process.pid)] * 28
-            kills += [lambda: kill_child(random, lambda: postmaster_of(data))] * 16
-            kills += [lambda: kill_gunicorn(service)] * 3 + [lambda: kill_postgresql(service, data)] * 3
-            random.shuffle(kills)
-            with Load(service, keys) as load:
-                for kill_one in kills:
-                    load.go_on(random.randrange(1, 30), "there were changes again before a kill")
-                    time.sleep(random.random() / 20)
-                    kill_one()
-                load.go_on(100, "all was as before")
-            assert "Traceback" not in service.err
-            with connect(address_in(data)) as conn:
-                load.assert_nothing_lost(conn)
-            assert service.stop() == 0
-        assert postmaster_of(data) is None
+    given = {"INIT_ADMIN_API_TOKENS": ",".join(keys), "WEB_CONCURRENCY": 2, **LIMITS}
+    with Service(DATA_DIR=data, command=SERVE, **given) as service:
+        kills = [lambda: kill_child(random, lambda: service.process.pid)] * 28
+        kills += [lambda: kill_child(random, lambda: postmaster_of(data))] * 16
+        kills += [lambda: kill_gunicorn(service)] * 3 + [lambda: kill_postgresql(service, data)] * 3
+        random.shuffle(kills)
+        with Load(service, keys) as load:
+            for kill_one in kills:
+                load.go_on(random.randrange(1, 30), "there were changes again before a kill")
+                time.sleep(random.random() / 20)
+                kill_one()
+            load.go_on(100, "all was as before")
+        assert "Traceback" not in service.err
+        with connect(address_in(data)) as conn:
+            load.assert_nothing_lost(conn)
+        assert service.stop() == 0
+    assert postmaster_of(data) is None
 
 
 # --- A full disk ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def disk() -> Iterator[Path]:
+def disk(tmp: Path) -> Iterator[Path]:
     """A file system of its own, with room for a fresh PostgreSQL and not much more."""
-    with tempfile.TemporaryDirectory(prefix="disk-") as name:
-        Path(name).chmod(0o755)
-        place = Path(name) / "disk"
-        place.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=755", "flags-test", str(place)]
-        # Not in a user namespace either: PostgreSQL does not run as its root, and it has no other user.
-        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-            pytest.skip("a file system cannot be mounted here")
-        try:
-            yield place
-        finally:
-            subprocess.run(["umount", str(place)], check=True)
+    place = tmp / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=755", "flags-test", str(place)]
+    # Not in a user namespace either: PostgreSQL does not run as its root, and it has no other user.
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
 
 
 def fill(disk: Path) -> Path:

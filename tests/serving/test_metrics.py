@@ -25,12 +25,6 @@ OUTCOMES = ("succeeded", "refused", "throttled", "invalid", "unavailable")
 DROPPED = ("applications", "instances", "usage_rows")
 
 
-@pytest.fixture(scope="module")
-def url(make_database) -> str:
-    """A database for those that commit."""
-    return make_database()
-
-
 @pytest.fixture
 def scraped(make_app, url) -> Scraped:
     """The service, with metrics."""

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -172,38 +171,36 @@ def texts_in(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def story() -> Iterator[Story]:
+def story(tmp: Path) -> Story:
     """After such a story, with an embedded PostgreSQL that logs every statement with its parameters."""
     story = Story(digested={"the first token": KEY}, gone={"the metrics token": METRICS})
     names = ("Bob's", "Bob's new", "Bob's by link", "Ada's", "Ada's new", "wrong", AS_NAME)
     story.passwords = {"the admin's": ADMIN} | {name: f"a-secret-password-{n}" for n, name in enumerate(names)}
-    with tempfile.TemporaryDirectory(prefix="secrets-") as name:
-        data = Path(name) / "data"
-        data.parent.chmod(0o755)
-        given = {"INIT_ADMIN_PASSWORD": ADMIN, "INIT_ADMIN_API_TOKENS": KEY, "METRICS_TOKEN": METRICS}
-        with Service(DATA_DIR=data, **given) as service:
-            with psycopg.connect(address_in(data), autocommit=True) as conn:
-                conn.execute("ALTER SYSTEM SET log_statement = 'all'")
-                conn.execute("SELECT pg_reload_conf()")
-            logs = data / "postgres" / "log"
-            is_logged = re.compile("LOG:  (statement|execute)").search
-            wait_until(lambda: service.get("/ready").status == 200 and is_logged(texts_in(logs)), "it logged them")
-            requests = Requests(service, story)
-            requests.use_signup_tokens()
-            cookie = requests.use_passwords()
-            requests.use_reset_links()
-            requests.use_tokens(cookie)
-            # Malformed HTTP is not quoted either.
-            assert service.raw(f"GET /{ADMIN} HTTP/9.9\r\nAuthorization {KEY}\r\n\r\n".encode()).status == 400
-            requests.run_commands()
-            metrics = service.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"})
-            command = [BINARIES / "pg_dump", "--no-owner", f"--host={data / 'socket'}", "--username=postgres"]
-            done = subprocess.run([*command, "postgres"], capture_output=True, text=True, check=True)
-            assert service.stop() == 0
-            story.dump = done.stdout
-            story.logs |= {"metrics": metrics.body.decode(), "PostgreSQL": texts_in(logs)}
-            story.logs |= {"stdout": service.out, "stderr": service.err}
-        yield story
+    data = tmp / "data"
+    given = {"INIT_ADMIN_PASSWORD": ADMIN, "INIT_ADMIN_API_TOKENS": KEY, "METRICS_TOKEN": METRICS}
+    with Service(DATA_DIR=data, **given) as service:
+        with psycopg.connect(address_in(data), autocommit=True) as conn:
+            conn.execute("ALTER SYSTEM SET log_statement = 'all'")
+            conn.execute("SELECT pg_reload_conf()")
+        logs = data / "postgres" / "log"
+        is_logged = re.compile("LOG:  (statement|execute)").search
+        wait_until(lambda: service.get("/ready").status == 200 and is_logged(texts_in(logs)), "it logged them")
+        requests = Requests(service, story)
+        requests.use_signup_tokens()
+        cookie = requests.use_passwords()
+        requests.use_reset_links()
+        requests.use_tokens(cookie)
+        # Malformed HTTP is not quoted either.
+        assert service.raw(f"GET /{ADMIN} HTTP/9.9\r\nAuthorization {KEY}\r\n\r\n".encode()).status == 400
+        requests.run_commands()
+        metrics = service.get("/metrics", headers={"Authorization": f"Bearer {METRICS}"})
+        command = [BINARIES / "pg_dump", "--no-owner", f"--host={data / 'socket'}", "--username=postgres"]
+        done = subprocess.run([*command, "postgres"], capture_output=True, text=True, check=True)
+        assert service.stop() == 0
+        story.dump = done.stdout
+        story.logs |= {"metrics": metrics.body.decode(), "PostgreSQL": texts_in(logs)}
+        story.logs |= {"stdout": service.out, "stderr": service.err}
+    return story
 
 
 def forms(secret: str) -> set[str]:

@@ -59,8 +59,6 @@ MALFORMED = {
     "a long header": GET + b"X: " + b"x" * 9000 + b"\r\n\r\n",
     "many headers": GET + b"".join(b"X-%d: y\r\n" % number for number in range(200)) + b"\r\n",
     "a length that is none": POST + b"Content-Length: -1\r\n\r\n",
-    "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxy",
-    "a length and chunks": POST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "another coding": POST + b"Transfer-Encoding: gzip\r\n\r\n",
     "no host": b"GET /health HTTP/1.1\r\n\r\n",
     "another expectation": POST + b"Expect: the worst\r\nContent-Length: 1\r\n\r\nx",

@@ -63,6 +63,7 @@ def test_a_database_that_cannot_be_used_is_refused_in_one_sentence(make_database
         locked: unreachable,
         address_of(server, "absent"): unreachable,
         guest(changed(make_database(empty=True), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")): no_rights,
+        guest(make_database()): r"The database cannot be set up: .+\.",
         changed(make_database(), "UPDATE schema_version SET version = version + 1"): newer,
         changed(make_database(empty=True), "CREATE TABLE customers (id integer)"): (
             r"The database is not empty: it contains customers\. Use an empty database\."
@@ -103,11 +104,6 @@ def test_a_foreign_database_is_left_unchanged(make_database, statement, sentence
         with pytest.raises(DatabaseProblem, match=f"^{re.escape(sentence)}"):
             prepare_database_once({"DATABASE_URL": url})
         assert conn.execute(CONTENTS).fetchall() == before
-
-
-def test_missing_read_rights_are_reported(make_database, guest):
-    with pytest.raises(DatabaseProblem, match=r"^The database cannot be set up: .+\.$"):
-        prepare_database_once({"DATABASE_URL": guest(make_database())})
 
 
 def test_a_database_that_cannot_hold_every_text_is_refused(server):

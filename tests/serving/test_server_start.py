@@ -4,10 +4,7 @@ import json
 import re
 import shlex
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -34,14 +31,6 @@ from tests.support.world import Caller
 pytestmark = pytest.mark.slow
 
 HEADLINE = "The database is new"
-
-
-@pytest.fixture(scope="module")
-def tmp() -> Iterator[Path]:
-    """A folder with a short path that every user may enter, as the user who runs PostgreSQL for root has to."""
-    with tempfile.TemporaryDirectory(prefix="start-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 def found(pattern: str, text: str) -> str:

@@ -18,7 +18,7 @@ from tests.support.service import PATIENCE, ROOT, Service, encode, wait_until
 
 pytestmark = pytest.mark.slow
 
-KEY = {"Authorization": ADMIN_KEY}
+HEADERS = {"Authorization": ADMIN_KEY, "Content-Type": "application/json"}
 TAG_TYPES = "/api/admin/tag-types"
 CLIENTS = 8
 
@@ -36,9 +36,7 @@ def test_a_reload_under_load_loses_nothing(make_database: Callable[..., str], tm
         while not over.is_set() and not failed:
             name = f"client-{number}-{len(created[number])}"
             try:
-                connection.request(
-                    "POST", TAG_TYPES, encode({"name": name}), KEY | {"Content-Type": "application/json"}
-                )
+                connection.request("POST", TAG_TYPES, encode({"name": name}), HEADERS)
                 response = connection.getresponse()
                 response.read()
                 assert response.status == 201

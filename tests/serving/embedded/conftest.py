@@ -1,6 +1,5 @@
 """A folder with the data of an embedded server."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,14 +8,6 @@ import pytest
 
 from sql.database.embedded import Server
 from tests.support.service import postmaster_of
-
-
-@pytest.fixture(scope="module")
-def tmp() -> Iterator[Path]:
-    """A folder with a short path that every user may enter."""
-    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 @pytest.fixture(scope="module")
