@@ -129,11 +129,7 @@ EFFECTS = {
     "feature-untagged": ("tagged", None, "{flag} {pre_data[type]} {pre_data[value]}"),
     "segment-created": ("segment", "{data[id]} {data[name]}", None),
     "public-signup-token-created": ("token", "{data[name]} {data[expiresAt]}", None),
-    "public-signup-token-updated": (
-        "token",
-        "{data[name]} {data[expiresAt]}",
-        "{pre_data[name]} {pre_data[expiresAt]}",
-    ),
+    "public-signup-token-updated": ("token", "{data[name]} {data[expiresAt]}", "{data[name]} {pre_data[expiresAt]}"),
 }
 # The subjects of changes in labels, and the events that accompany another one.
 SUBJECTS = {

@@ -10,13 +10,16 @@ import pytest
 
 from sql.database import connect, embedded, value
 from tests.support.embedded_server import own_server
-from tests.support.outage import AUTHORIZED, KEY, MARGIN, PROMISE
 from tests.support.service import Service, wait_until
 from tests.support.silent_proxy import Proxy
 from tests.support.standby import standby_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timing]
 
+KEY = "*:*.the-key-of-these-tests"
+AUTHORIZED = {"Authorization": KEY}
+# The promise is 2 seconds; this is what a busy machine may add.
+PROMISE, MARGIN = 2.0, 2.0
 ONLY_READ = "The database is read-only at the moment."
 
 
@@ -52,12 +55,6 @@ def pair() -> Iterator[Pair]:
         yield Pair(first, second)
 
 
-def is_read_only(url: str) -> bool:
-    """Return whether transactions of new connections can only read."""
-    with connect(url) as conn:
-        return value(conn, "SHOW default_transaction_read_only") == "on"
-
-
 def change(service: Service, name: str) -> int:
     """Return the status of a change, which is a 503 with this sentence while the database is read-only."""
     answer = service.request("POST", "/api/admin/projects/default/features", {"name": name}, AUTHORIZED)
@@ -80,9 +77,14 @@ def test_a_first_server_that_becomes_read_only_is_left(pair: Pair):
         with connect(pair.first) as conn:
             conn.execute("ALTER SYSTEM SET default_transaction_read_only = on")
             conn.execute("SELECT pg_reload_conf()")
+
+        def is_read_only() -> bool:
+            with connect(pair.first) as conn:
+                return value(conn, "SHOW default_transaction_read_only") == "on"
+
         # The first server accepts changes until it has reloaded. It tells all connections before it accepts a new one,
         # so a new one that can only read shows that all others can only read too.
-        wait_until(lambda: is_read_only(pair.first), "it had reloaded")
+        wait_until(is_read_only, "it had reloaded")
         assert_soon(lambda: change(service, "after") == 201, time.monotonic())
         # Every connection leads there by now, also those that were idle.
         assert [change(service, f"after-{number}") for number in range(20)] == [201] * 20

@@ -4,9 +4,7 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +14,6 @@ from tests.support.service import PATIENCE, environment, free_port, is_alive, po
 
 pytestmark = pytest.mark.slow
 MOMENTS = 15
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """A folder with the program. Every user can enter it, as the user of PostgreSQL has to."""
-    with tempfile.TemporaryDirectory(prefix="ctrl-c-") as name:
-        Path(name).chmod(0o755)
-        install(Path(name))
-        yield Path(name)
 
 
 def press_ctrl_c(process: subprocess.Popen[bytes]) -> bool:
@@ -59,14 +48,15 @@ def interrupt(folder: Path, data: Path, seconds: float | None) -> tuple[float, s
     return spent, log.read_text()
 
 
-def test_ctrl_c_prints_no_traceback_at_any_moment(folder: Path) -> None:
-    data, outputs = folder / "data", {}
+def test_ctrl_c_prints_no_traceback_at_any_moment(tmp: Path) -> None:
+    install(tmp)
+    data, outputs = tmp / "data", {}
     # The first start creates the database.
     for kind, count in (("new", 3), ("again", MOMENTS)):
-        whole, outputs[kind] = interrupt(folder, data, None)
+        whole, outputs[kind] = interrupt(tmp, data, None)
         for number in range(count):
             moment = whole * (number + 1) / (count + 1)
-            place = folder / f"data-{number}" if kind == "new" else data
-            _, outputs[f"{kind}, {moment:.2f} s"] = interrupt(folder, place, moment)
+            place = tmp / f"data-{number}" if kind == "new" else data
+            _, outputs[f"{kind}, {moment:.2f} s"] = interrupt(tmp, place, moment)
     assert {moment: text for moment, text in outputs.items() if "Traceback" in text or "Interrupt" in text} == {}
-    assert [path.name for path in folder.glob("data*") if is_alive(postmaster_of(path))] == []
+    assert [path.name for path in tmp.glob("data*") if is_alive(postmaster_of(path))] == []

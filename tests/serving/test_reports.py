@@ -19,12 +19,13 @@ from flask import Flask
 
 from sql.database import Connection, connect, rows, value
 from tests.support.embedded_server import own_server
-from tests.support.outage import AUTHORIZED, KEY
 from tests.support.reports import METRICS, metrics
 from tests.support.service import Answer, Service, postmaster_of, wait_until
 from tests.support.world import World
 
-FLAGS = [f"flag-{number}" for number in range(200)]
+FLAGS = [f"flag-{number}" for number in range(20)]
+KEY = "*:*.the-key-of-these-tests"
+AUTHORIZED = {"Authorization": KEY}
 FEATURES = "/api/admin/projects/default/features"
 YES = {"yes": 1, "no": 0}
 
@@ -57,10 +58,10 @@ def test_reports_and_polls_outlive_kill_9_of_workers_and_postgresql() -> None:
     sent: Counter[str] = Counter()
     acknowledged: Counter[str] = Counter()
     stop = Event()
-    apps, flags = [f"app-{number}" for number in range(8)], FLAGS[:20]
+    apps = [f"app-{number}" for number in range(8)]
 
     def report(app: str) -> None:
-        document = metrics({flag: YES for flag in flags}, app=app)
+        document = metrics({flag: YES for flag in FLAGS}, app=app)
         while not stop.is_set():
             sent[app] += 1
             with suppress(OSError, HTTPException):
@@ -102,7 +103,7 @@ def test_reports_and_polls_outlive_kill_9_of_workers_and_postgresql() -> None:
     states = cycle(("on", "off"))
     with own_server() as server:
         with Service(server.ensure(), INIT_ADMIN_API_TOKENS=KEY) as service, ThreadPoolExecutor(len(apps)) as pool:
-            for name in flags:
+            for name in FLAGS:
                 assert service.request("POST", FEATURES, {"name": name}, AUTHORIZED).status == 201
             body = {"type": "client", "tokenName": "test", "environment": "development"}
             secret = service.request("POST", "/api/admin/api-tokens", body, AUTHORIZED).json["secret"]
@@ -120,7 +121,7 @@ def test_reports_and_polls_outlive_kill_9_of_workers_and_postgresql() -> None:
         statement = "SELECT app_name, sum(yes)::integer AS yes FROM usage_metrics GROUP BY app_name, flag_name"
         with connect(server.ensure()) as conn:
             kept = rows(conn, statement)
-    assert len(kept) == len(apps) * len(flags)
+    assert len(kept) == len(apps) * len(FLAGS)
     assert [row for row in kept if not acknowledged[row["app_name"]] <= row["yes"] <= sent[row["app_name"]]] == []
     assert sent != acknowledged
 

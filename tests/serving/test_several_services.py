@@ -114,7 +114,7 @@ def test_what_ends_a_session_at_one_ends_it_at_the_other(pair: Pair) -> None:
     def delete(user_id: int, _: dict[str, str]) -> None:
         pair.ask(pair.other, "DELETE", f"user-admin/{user_id}")
 
-    ends = {log_out: [200, 401], change_password: [401, 200], set_password: [401, 200], delete: [401, 401]}
+    ends = {log_out: [200, 401], change_password: [401, 200], set_password: [401, 200], delete: [401]}
     for end, passwords in ends.items():
         name = f"user-{end.__name__}"
         user_id = pair.user(name)
@@ -123,7 +123,8 @@ def test_what_ends_a_session_at_one_ends_it_at_the_other(pair: Pair) -> None:
         end(user_id, sessions[0])
         assert [sees(pair.services, session) for session in sessions] == [[401, 401]] * 2, name
         for service in pair.services:
-            assert [log_in(service, name, password).status for password in (PASSWORD, new)] == passwords, name
+            tried = (PASSWORD, new)[: len(passwords)]
+            assert [log_in(service, name, password).status for password in tried] == passwords, name
 
 
 def test_tokens_and_rights_end_at_both(pair: Pair) -> None:
