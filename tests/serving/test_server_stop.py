@@ -67,11 +67,6 @@ def is_refused(service: Service) -> bool:
     return False
 
 
-def terminate(service: Service) -> None:
-    """Stop the service as a process manager does."""
-    service.process.terminate()
-
-
 def press_ctrl_c_twice(service: Service) -> None:
     """Stop the service as a terminal does: the whole process group gets the signal."""
     os.killpg(service.process.pid, signal.SIGINT)
@@ -79,7 +74,7 @@ def press_ctrl_c_twice(service: Service) -> None:
     os.killpg(service.process.pid, signal.SIGINT)
 
 
-@pytest.mark.parametrize("stop", [terminate, press_ctrl_c_twice])
+@pytest.mark.parametrize("stop", [lambda service: service.process.terminate(), press_ctrl_c_twice])
 def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop: Callable[[Service], None]):
     with service_on(data) as service, connect(address_in(data)) as conn:
         pids = {service.process.pid, postmaster_of(data), *service.workers}
