@@ -40,13 +40,11 @@ LONG = (
     "docs/test_pages",
     "pages/test_permissions",
     "sdk/",
-    "serving/test_caller_limit",
     "serving/test_crashes",
     "serving/test_database_away",
     "serving/embedded/",
     "serving/test_failover",
-    "serving/test_floods",
-    "serving/test_metrics_restarts",
+    "serving/test_metrics_service",
     "serving/pool/",
     "serving/test_pooler",
     "serving/test_secrets_kept",
@@ -88,7 +86,6 @@ GATE = (
     "serving/test_server_stop",
     "serving/test_several_services",
     "serving/test_signals",
-    "serving/test_worker_signals",
 )
 
 

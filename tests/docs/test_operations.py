@@ -69,7 +69,7 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
             assert done.returncode == 0, f"{commands}\n{output}"
             assert fits(shown, output), f"{commands}\n{output}"
             if must_stop:
-                service.start().wait()
+                service.start().ready()
 
 
 def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[[], str], tmp_path: Path) -> None:

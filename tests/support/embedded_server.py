@@ -37,10 +37,6 @@ def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:
     os.kill(pid, number)
 
 
-def log_of(data: Path) -> str:
-    return "".join(path.read_text() for path in (data / "postgres" / "log").iterdir())
-
-
 def is_kept(url: str) -> bool:
     """Whether the server at this address has the data."""
     with psycopg.connect(url) as conn:
