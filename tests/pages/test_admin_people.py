@@ -115,9 +115,9 @@ def test_roles_are_listed_and_predefined_ones_are_read_only(alice: Caller) -> No
 
 def test_form_of_a_new_role_offers_what_its_type_can_contain(alice: Caller) -> None:
     environments = ["All environments", "Environment development", "Environment production"]
-    for type, groups in (("custom", ["Projects"]), ("root-custom", ["Whole instance", "Projects"])):
+    for type, parts in (("custom", ["Projects"]), ("root-custom", ["Whole instance", "Projects"])):
         page = open_page(alice, f"/admin/roles/new?type={type}")
-        assert page.texts(".//legend") == [*groups, *environments]
+        assert page.texts(".//legend") == [*parts, *environments]
         values = [json.loads(box.get("value", "")) for box in page.all(".//input[@data-type='objects']")]
         assert page.fields()["type"] == type
         assert page.requests == {("POST", "/api/admin/roles")}

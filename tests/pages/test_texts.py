@@ -9,7 +9,7 @@ from rules.access import SYSTEM
 from sql.people import groups, roles
 from tests.support import fixtures, segments
 from tests.support.page import Page, open_page, send_form
-from tests.support.signup import guest, invitation
+from tests.support.signup import guest
 from tests.support.world import Caller, World
 
 EVIL = "</textarea><img src=x onerror=alert(1)>\"'"
