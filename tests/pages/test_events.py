@@ -38,10 +38,11 @@ def test_page_says_what_happened_with_links(alice: Caller, victor: Caller, world
     assert alice.post(f"{flag}/environments/production/on").status_code == 200
     page = open_page(alice, "/events")
     assert page.heading == "Events"
-    assert lines(page)[:2] == ["Alice switched checkout on in production", "Alice changed checkout"]
+    sentences = ["switched checkout on in production", "added a strategy to checkout in production", "changed checkout"]
+    assert lines(page)[:3] == [f"Alice {text}" for text in sentences]
     assert page.links["checkout"] == "/projects/default/flags/checkout"
     assert page.all(".//ol/li//time")[0].get("datetime", "").endswith("Z")
-    change = ".//ol[@class='log']/li[2]//details//table"
+    change = ".//ol[@class='log']/li[3]//details//table"
     assert page.texts(f"{change}//th") == ["Property", "Before", "After", "description"]
     assert page.texts(f"{change}//td") == ["not set", "new"]
 
