@@ -18,17 +18,7 @@ from serving.settings import SETTINGS
 from tests.support.page_examples import fits
 from tests.support.service import PATIENCE, ROOT, Service
 
-PAGES = (
-    "run",
-    "backup",
-    "upgrade",
-    "tokens",
-    "invite-people",
-    "recover-an-administrator",
-    "read-the-log",
-    "monitor",
-    "events",
-)
+PAGES = "run backup upgrade tokens invite-people recover-an-administrator read-the-log monitor events".split()
 TEXT = "\n".join((ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 
 
@@ -48,9 +38,8 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     make = f"make --no-print-directory -o .venv/embedded flags='{sys.executable} flags.py'"
     settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
     with Service(stdout=str(tmp_path / "log"), **settings) as service:
-        environ = {
-            name: text for name, text in os.environ.items() if name not in {setting.name for setting in SETTINGS}
-        }
+        known = {setting.name for setting in SETTINGS}
+        environ = {name: text for name, text in os.environ.items() if name not in known}
         environ |= settings | {"BASE": service.origin, "BASE_URL": service.origin}
         for commands, shown in blocks():
             script = re.sub(r"^(DATA_DIR=\S+ )?make ", rf"\1{make} ", commands, flags=re.MULTILINE).replace(
@@ -61,9 +50,13 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
             must_stop = "REPLACE=yes" in commands
             if must_stop:
                 service.stop()
-            command = ["bash", "-ec", script]
             done = subprocess.run(
-                command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                ["bash", "-ec", script],
+                cwd=ROOT,
+                env=environ,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
             )
             output = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
             assert done.returncode == 0, f"{commands}\n{output}"
