@@ -28,6 +28,11 @@ def shows(window: Window, *texts: str) -> None:
     window.wait_for(DIALOG, lambda text: text is None)
 
 
+def opens(window: Window, path: str) -> None:
+    """Wait until a page whose path begins like this is loaded."""
+    window.wait_for("return document.readyState + location.pathname", lambda at: at.startswith(f"complete/flags{path}"))
+
+
 def read_secret(window: Window) -> str:
     """Copy the secret of the dialog, close it, and return the secret. The page does not show it again."""
     window.wait_for(DIALOG, lambda text: text is not None and "Copy" in text)
@@ -48,7 +53,7 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.visit("/admin")
     window.click("link", "Roles")
     window.click("link", "Create root role")
-    window.wait_for("return document.readyState + location.pathname", lambda at: at == "complete/flags/admin/roles/new")
+    opens(window, "/admin/roles/new")
     window.run("document.querySelector('[value*=UPDATE_FEATURE_ENVIRONMENT][value*=production]').checked = true")
     window.run(SEND, "Create role", {"name": "Night watch", "description": "Switches"})
     shows(window, "Night watch")
@@ -72,6 +77,7 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.visit("/admin/groups")
     window.click("button", "Create group")
     window.run(SEND, "Create group", {"name": "Night team"})
+    opens(window, "/admin/groups/")
     window.click("button", "Add member")
     window.run("document.querySelector('[data-item] select').value = arguments[0]", window.run(OPTION, "Ada King"))
     window.click("button", "Save group")
@@ -82,7 +88,7 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.click("button", "Create service account")
     window.run(SEND, "Create service account", {"name": "Night job", "username": "night-job", "rootRole": role})
     shows(window, "Night job", "No tokens.")
-    window.click("button", "Create token for Night job")
+    window.click("DisclosureTriangle", "Create token of Night job")
     window.run(SEND, "Create token", {"description": "plan", "expiresAt": "2099-12-31T12:00"})
     token = read_secret(window)
     assert demo.get("/flags/api/admin/projects", headers={"Authorization": token}).status == 200

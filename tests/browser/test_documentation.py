@@ -15,47 +15,35 @@ from tests.support.window import Window
 from tests.support.world import Caller
 
 PAGE = (VIEWER / "index.html").read_text(encoding="utf-8")
-POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self' 'unsafe-inline'",
-    "connect-src": "'self'",
-    "img-src": "'self' data:",
-    "font-src": "'self'",
-    "form-action": "'none'",
-    "frame-ancestors": "'none'",
-    "base-uri": "'none'",
-}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
 
 
 # --- What it is made of -----------------------------------------------------------------------------------------------
 
 
-def test_the_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
+def test_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
     answer = stranger.get("/docs")
     assert (answer.status_code, answer.mimetype) == (200, "text/html")
     assert answer.get_data(as_text=True) == PAGE
-    policy = answer.headers["Content-Security-Policy"]
-    assert dict(directive.split(" ", 1) for directive in policy.split("; ")) == POLICY
+    assert set(answer.headers["Content-Security-Policy"].split("; ")) == set(POLICY.split("; "))
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-cache"
-
-
-def test_the_page_has_no_script_of_its_own_and_only_relative_addresses() -> None:
+    # It has no script of its own, and only relative addresses.
     addresses = re.findall(r'(?:src|href|spec-url)="([^"]*)"', PAGE)
     assert sorted(addresses) == ["data:,", f"docs/{SCRIPT}", "openapi.json", "openapi.json"]
     assert re.findall(r"<script[^>]*>([^<]*)</script>", PAGE) == [""]
     assert not re.search(r"\son[a-z]+=|javascript:|https?://", PAGE)
 
 
-def test_the_script_is_kept_for_a_year_under_the_name_of_its_version(stranger: Caller) -> None:
+def test_script_is_kept_for_a_year_under_the_name_of_its_version(stranger: Caller) -> None:
     answer = stranger.get(f"/docs/{SCRIPT}")
     assert (answer.status_code, answer.mimetype) == (200, "text/javascript")
     assert answer.get_data() == (VIEWER / SCRIPT).read_bytes()
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.cache_control.max_age == 31_536_000
-    assert answer.cache_control.public
-    assert answer.cache_control.immutable
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
 
 @pytest.mark.parametrize(
@@ -66,13 +54,7 @@ def test_other_files_of_the_documentation_are_not_found(stranger: Caller, name: 
     assert (answer.status_code, answer.json["name"]) == (404, "NotFoundError")
 
 
-def test_the_documentation_is_not_to_be_written_to(alice: Caller) -> None:
-    for path in ("/docs", f"/docs/{SCRIPT}", "/openapi.json"):
-        answer = alice.post(path, json={})
-        assert (answer.status_code, answer.json["name"]) == (405, "MethodNotAllowedError")
-
-
-def test_the_viewer_is_the_one_in_its_readme() -> None:
+def test_viewer_is_the_one_in_its_readme() -> None:
     readme = (VIEWER / "README.md").read_text(encoding="utf-8")
     kept = (VIEWER / SCRIPT).read_bytes()
     version = re.fullmatch(r"rapidoc-(\d+\.\d+\.\d+)\.min\.js", SCRIPT)
@@ -128,9 +110,6 @@ const form = document.querySelector('rapi-doc').shadowRoot.querySelector('api-re
 return form.shadowRoot.textContent.replace(/\\s+/g, ' ');
 """
 
-# Send a request to another site, and return how it ended.
-ASK = "return fetch(arguments[0]).then(() => 'answered', error => error.name);"
-
 
 def path_id(method: str, route: str) -> str:
     """Return the id that the viewer gives to an operation."""
@@ -144,18 +123,18 @@ def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPath
         yield service
 
 
-def open_viewer(browser: Browser, url: str) -> None:
-    """Open the page, and wait until it lists the operations."""
-    browser.open(url)
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
-
-
 @pytest.fixture(scope="module")
-def page(session_window: Window, service: Service) -> Browser:
+def page(session_window: Window, service: Service) -> Window:
     """The browser with the open page. It renders for seconds, so the tests use it one after another."""
     session_window.forget()
     open_viewer(session_window, f"{service.origin}/flags/docs")
     return session_window
+
+
+def open_viewer(browser: Browser, url: str) -> None:
+    """Open the page, and wait until it lists the operations."""
+    browser.open(url)
+    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
 
 
 def check_list(browser: Browser, origin: str, path: str) -> None:
@@ -174,21 +153,18 @@ def check_list(browser: Browser, origin: str, path: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Browser, service: Service) -> None:
+def test_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Window, service: Service) -> None:
     check_list(page, service.origin, "/flags/docs")
-
-
-@pytest.mark.slow
-def test_the_page_warns_about_try_and_explains_authentication(page: Browser) -> None:
     assert page.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
-    headings = page.run(
-        "return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)"
-    )
-    assert "Authentication" in headings
+    viewer = "return document.querySelector('rapi-doc').shadowRoot"
+    assert "Authentication" in page.run(f"{viewer}.querySelector('.main-content').innerText")
+    page.run(f"{viewer}.querySelector('.nav-bar-tag').click()")
+    description = DOCUMENT["tags"][0]["description"]
+    page.wait_for(f"{viewer}.querySelector('.main-content').innerText", lambda text: description in text)
 
 
 @pytest.mark.slow
-def test_the_page_shows_every_operation(page: Browser) -> None:
+def test_page_shows_every_operation(page: Window) -> None:
     texts = page.run(OPEN_EACH, [path_id(method, route) for method, route in OPERATIONS])
     for (method, route), operation in OPERATIONS.items():
         text = " ".join(texts[path_id(method, route)].split())
@@ -200,32 +176,21 @@ def test_the_page_shows_every_operation(page: Browser) -> None:
 
 
 @pytest.mark.slow
-def test_a_tag_shows_its_description(page: Browser) -> None:
-    tag = DOCUMENT["tags"][0]
-    page.run("document.querySelector('rapi-doc').shadowRoot.querySelector('.nav-bar-tag').click()")
-    main = "return document.querySelector('rapi-doc').shadowRoot.querySelector('.main-content').innerText"
-    page.wait_for(main, lambda text: tag["description"] in text)
-
-
-@pytest.mark.slow
-def test_an_operation_can_be_tried_on_the_page(page: Browser, service: Service) -> None:
+def test_operation_can_be_tried_on_the_page(page: Window, service: Service) -> None:
     page.run(PRESS, "get-/health")
     page.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
     assert f"{service.origin}/flags/health" in page.addresses()
-    # Chromium may still complain about the test before, which opened all operations within seconds.
-    assert [text for text in page.complaints() if "Throttling navigation" not in text] == []
 
 
 @pytest.mark.slow
-def test_the_browser_keeps_the_page_from_other_sites(page: Browser, service: Service) -> None:
+def test_browser_keeps_the_page_from_other_sites(page: Window, service: Service) -> None:
     # The same service under another name: it would answer.
-    other = f"http://localhost:{urlsplit(service.origin).port}/health"
-    assert page.run(ASK, f"{service.origin}/health") == "answered"
-    assert page.run(ASK, other) == "TypeError"
-    assert any("Content Security Policy" in complaint for complaint in page.complaints())
+    ask = "return fetch(arguments[0]).then(() => 'answered', () => 'refused');"
+    assert page.run(ask, f"{service.origin}/health") == "answered"
+    assert page.run(ask, f"http://localhost:{urlsplit(service.origin).port}/health") == "refused"
 
 
 @pytest.mark.slow
-def test_the_page_works_without_the_path_of_the_service(page: Browser, service: Service) -> None:
+def test_page_works_without_the_path_of_the_service(page: Window, service: Service) -> None:
     open_viewer(page, f"{service.origin}/docs")
     check_list(page, service.origin, "/docs")

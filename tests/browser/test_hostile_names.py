@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sql.database import connect
-from tests.support.every_page import PAGES, Example, values
+from tests.support.every_page import PAGES, Example
 from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
@@ -26,12 +26,6 @@ def demo_url(make_database: Callable[..., str], demo_template: str) -> str:
         for statement in filter(str.strip, FILL.read_text(encoding="utf-8").split(";\n")):
             conn.execute(statement.encode(), {"name": HOSTILE})
     return url
-
-
-@pytest.fixture(scope="module")
-def paths(demo_url: str) -> dict[str, str]:
-    """What the paths of the list contain in braces."""
-    return values(demo_url)
 
 
 @pytest.mark.parametrize("example", [example for example in PAGES if example.status == 200], ids=str)

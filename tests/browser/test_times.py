@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from rules.access import SESSION_COOKIE
-from tests.support.every_page import PAGES, values
+from tests.support.every_page import PAGES
 from tests.support.service import PATIENCE, Service
 from tests.support.window import open_session
 
@@ -19,8 +19,7 @@ REQUESTS = 7
 
 
 @pytest.mark.timing
-def test_every_page_is_fast(demo: Service, demo_url: str) -> None:
-    paths = values(demo_url)
+def test_every_page_is_fast(demo: Service, demo_url: str, paths: dict[str, str]) -> None:
     took: dict[str, float] = {}
     # Pages for visitors without a session answer an address only a few times a minute.
     for example in (example for example in PAGES if example.status == 200 and example.user):

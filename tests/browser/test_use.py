@@ -6,7 +6,6 @@ import pytest
 
 from sql.database import connect, run
 from tests.support.demo import ADMIN, OWNER
-from tests.support.every_page import values
 from tests.support.service import Service, wait_until
 from tests.support.window import Window
 
@@ -18,12 +17,6 @@ const keep = () => sessionStorage.setItem("busy", form.getAttribute("aria-busy")
 new MutationObserver(keep).observe(form, { attributes: true, attributeFilter: ["aria-busy"] });
 """
 DIALOGS = "return document.querySelectorAll('dialog[open]').length"
-
-
-@pytest.fixture(scope="module")
-def flag(demo_url: str) -> dict[str, str]:
-    """A flag of the project checkout, with a strategy in production."""
-    return values(demo_url)
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +53,10 @@ def test_the_first_tab_leads_to_the_content(window: Window, demo_url: str) -> No
     assert window.focused() == "Projects"
 
 
-def test_the_space_key_turns_a_switch_and_the_focus_stays(window: Window, demo_url: str, flag: dict[str, str]) -> None:
+def test_the_space_key_turns_a_switch_and_the_focus_stays(window: Window, demo_url: str, paths: dict[str, str]) -> None:
     window.log_in(demo_url, ADMIN)
-    window.visit("/projects/checkout/flags/{flag}".format(**flag))
-    label = "{flag} in production".format(**flag)
+    window.visit("/projects/checkout/flags/{flag}".format(**paths))
+    label = "{flag} in production".format(**paths)
     switch = window.find("switch", label)
     before = window.send("GET", f"{switch}/attribute/aria-checked")
     window.run("document.getElementById('switch-production').focus()")
@@ -90,18 +83,18 @@ def test_escape_closes_a_dialog_and_the_focus_returns(window: Window, demo_url: 
 # --- Without JavaScript -----------------------------------------------------------------------------------------------
 
 
-def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url: str, flag: dict[str, str]) -> None:
+def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url: str, paths: dict[str, str]) -> None:
     window.log_in(demo_url, ADMIN)
     window.switch_scripts(False)
     window.visit("/projects/checkout")
     assert "To change something, switch JavaScript on." in window.text()
     assert window.nodes("button", "Create flag") == []
     assert window.run("return document.querySelector('[role=switch]').checkVisibility()") is False
-    window.type("Name or description", flag["flag"], role="searchbox")
+    window.type("Name or description", paths["flag"], role="searchbox")
     window.click("button", "Search")
-    wait_until(lambda: f"query={flag['flag']}" in window.path(), "the list was filtered")
-    window.click("link", flag["flag"])
-    window.wait_for_path("/projects/checkout/flags/{flag}".format(**flag))
+    wait_until(lambda: f"query={paths['flag']}" in window.path(), "the list was filtered")
+    window.click("link", paths["flag"])
+    window.wait_for_path("/projects/checkout/flags/{flag}".format(**paths))
 
 
 # --- Impatiently ------------------------------------------------------------------------------------------------------
@@ -141,10 +134,10 @@ def test_a_question_is_asked_before_a_flag_is_archived(window: Window, demo_url:
 
 
 def test_two_admins_change_a_strategy_and_the_last_one_wins(
-    window: Window, second: Window, demo_url: str, flag: dict[str, str]
+    window: Window, second: Window, demo_url: str, paths: dict[str, str]
 ) -> None:
-    page = "/projects/checkout/flags/{flag}".format(**flag)
-    form = f"{page}/environments/{{environment}}/strategies/{{strategy}}".format(**flag)
+    page = "/projects/checkout/flags/{flag}".format(**paths)
+    form = f"{page}/environments/{{environment}}/strategies/{{strategy}}".format(**paths)
     for one, user in ((window, ADMIN), (second, OWNER)):
         one.log_in(demo_url, user)
         one.visit(form)
@@ -161,15 +154,15 @@ def test_two_admins_change_a_strategy_and_the_last_one_wins(
 
 
 def test_a_strategy_that_another_admin_deletes_is_refused_beside_the_form(
-    window: Window, second: Window, demo_url: str, flag: dict[str, str]
+    window: Window, second: Window, demo_url: str, paths: dict[str, str]
 ) -> None:
-    page = "/projects/checkout/flags/{flag}".format(**flag)
-    form = f"{page}/environments/{{environment}}/strategies/{{strategy}}".format(**flag)
+    page = "/projects/checkout/flags/{flag}".format(**paths)
+    form = f"{page}/environments/{{environment}}/strategies/{{strategy}}".format(**paths)
     for one, user in ((window, ADMIN), (second, OWNER)):
         one.log_in(demo_url, user)
         one.visit(form)
     with connect(demo_url) as conn:
-        run(conn, "DELETE FROM strategies WHERE id = %(id)s", {"id": flag["strategy"]})
+        run(conn, "DELETE FROM strategies WHERE id = %(id)s", {"id": paths["strategy"]})
     second.expect("status of 404")
     second.type("Title", "Too late")
     second.click("button", "Save strategy")
