@@ -82,7 +82,7 @@ GATE = (
     "commands/test_backup",
     "schema/test_migrate_beside_old",
     "schema/test_upgrade",
-    "sdk/test_servers.py::test_an_application_sees_flags_and_reports_their_usage[unleash_client.py]",
+    "sdk/test_unleash.py::test_application_sees_flags_and_reports_their_usage[unleash_client.py]",
     "serving/test_proxy",
     "serving/test_server_start",
     "serving/test_server_stop",

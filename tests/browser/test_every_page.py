@@ -1,14 +1,19 @@
 """Every page: no error, no violation of the policy or of WCAG A and AA, on phones and laptops, light and dark."""
 
+import time
+from contextlib import closing
 from functools import cache
+from http.client import HTTPConnection
+from statistics import median
 
 import pytest
 from flask import Flask
 
+from rules.access import SESSION_COOKIE
 from tests.support.every_page import OTHERS, PAGES, Example
 from tests.support.sdk import NODE_MODULES, require
-from tests.support.service import Service
-from tests.support.window import Window
+from tests.support.service import PATIENCE, Service
+from tests.support.window import Window, open_session
 
 WCAG = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 # Hidden parts are not checked, so show what readers can open: details, and dialogs below each other.
@@ -34,6 +39,10 @@ return [document, ...templates]
     .flatMap((element) => names.map((name) => element.getAttribute(name)))
     .filter((address) => address && !/^([#?]|\\/flags\\/)/.test(address));
 """
+
+# Milliseconds. An idle machine needs at most 40, but tests share theirs with others.
+BOUND = 250
+REQUESTS = 7
 
 
 @cache
@@ -81,3 +90,26 @@ def test_a_page_has_no_fault(
     assert violations(window, "target-size", "scrollable-region-focusable") == []
     # Pages load nothing from other sites. Date fields have icons of the browser itself.
     assert [address for address in window.addresses() if not address.startswith((demo.origin, "data:"))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timing
+def test_every_page_is_fast(demo: Service, demo_url: str, paths: dict[str, str]) -> None:
+    took: dict[str, float] = {}
+    # Pages for visitors without a session answer an address only a few times a minute.
+    for example in (example for example in PAGES if example.status == 200 and example.user):
+        session = open_session(demo_url, example.user)
+        headers = {"Accept": "text/html", "Cookie": f"{SESSION_COOKIE}={session}"}
+        each: list[float] = []
+        for _ in range(REQUESTS):
+            with closing(HTTPConnection("127.0.0.1", demo.port, timeout=PATIENCE)) as connection:
+                began = time.perf_counter()
+                connection.request("GET", f"/flags{example.path.format(**paths)}", headers=headers)
+                answer = connection.getresponse()
+                answer.read()
+                each.append((time.perf_counter() - began) * 1000)
+            assert answer.status == example.status
+        took[str(example)] = median(each)
+    for name, ms in sorted(took.items(), key=lambda item: -item[1]):
+        print(f"{ms:5.0f} ms {name}")
+    assert max(took.values()) < BOUND

@@ -1,17 +1,13 @@
 """The OpenAPI document says of each parameter and body what the service takes, neither more nor less."""
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from apispec.exceptions import DuplicateComponentNameError
 from marshmallow import ValidationError
 from marshmallow.fields import Field
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT202012
 
 from rules.import_documents import Findings, read_entries
-from serving.contract import Operation
 from tests import records
 from tests.access import CLIENT_SIDE
 from tests.support import openapi, openapi_fields
@@ -19,8 +15,6 @@ from tests.support.openapi_document import ALL_BODIES, OPERATIONS, REGISTRY, com
 from tests.support.world import Caller, World
 from validators import Body, Query, fields, read
 from validators.flags.transfer import FlagDocument
-from validators.people.users import InvitedUser
-from validators.tokens.signup_tokens import SignupTokenUpdate
 
 # --- What parameters and bodies may be --------------------------------------------------------------------------------
 
@@ -71,8 +65,8 @@ def values_for(field: Field) -> list[Any]:
 class Comparison:
     """Compares the document of a body with what the service accepts."""
 
-    def __init__(self, body: type[Body], registry: Registry = REGISTRY) -> None:
-        self.validator = records.Validator(component(openapi_fields.name_of(body)), registry=registry)
+    def __init__(self, body: type[Body]) -> None:
+        self.validator = records.Validator(component(openapi_fields.name_of(body)), registry=REGISTRY)
         self.example = body.example
         self.schema = body()
         self.beyond_json_schema = beyond_json_schema(*openapi.with_nested(body))
@@ -144,9 +138,6 @@ def test_query_that_the_document_refuses_is_refused(
         )
 
 
-# --- What none of the bodies holds yet --------------------------------------------------------------------------------
-
-
 def test_patterns_of_trimmed_texts_and_names_say_what_the_fields_do() -> None:
     texts = [
         " " * before + "\n".join("x" * length) + "\t" * after
@@ -169,94 +160,3 @@ def test_patterns_of_trimmed_texts_and_names_say_what_the_fields_do() -> None:
                 schema,
                 text,
             )
-
-
-class Leaf(Body):
-    """What is nested below."""
-
-    example: ClassVar[dict[str, Any]] = {"operator": "IN", "values": ["a"]}
-
-    operator = fields.OneOf(
-        frozenset({"IN", "NOT_IN"}), "IN or NOT_IN", required=True, metadata={"description": "How to compare."}
-    )
-    values = fields.ListOf(fields.Text(), metadata={"description": "What with."})
-
-
-class Twig(Body):
-    """What holds it."""
-
-    example: ClassVar[dict[str, Any]] = {"title": "a"}
-
-    title = fields.Trimmed(min=1, max=255, required=True, metadata={"description": "Its title."})
-    key = fields.Name(allow_none=True, metadata={"description": "Its key."})
-    leaves = fields.ListOf(fields.Nested(Leaf), max=2, metadata={"description": "Some."})
-    leaf = fields.Nested(Leaf, allow_none=True, metadata={"description": "One or none."})
-    others = fields.ObjectOf(fields.Nested(Leaf), metadata={"description": "By name."})
-    free = fields.Anything(metadata={"description": "What you like."})
-    many = fields.ObjectOf(fields.Anything(), metadata={"description": "What you like, by name."})
-
-
-def test_lists_objects_and_nothing_have_their_schemas() -> None:
-    leaf = {"$ref": "#/components/schemas/leafSchema"}
-    found = {name: openapi_fields.json_schema(Twig().fields[name]) for name in ("leaves", "leaf", "others", "many")}
-    assert found == {
-        "leaves": {"type": ["array", "null"], "items": leaf, "maxItems": 2},
-        "leaf": {"anyOf": [leaf, {"type": "null"}]},
-        "others": {"type": ["object", "null"], "additionalProperties": leaf, "maxProperties": 1000},
-        "many": {"type": ["object", "null"], "additionalProperties": {}, "maxProperties": 1000},
-    }
-    assert openapi_fields.json_schema(Leaf().fields["values"]) == {
-        "type": ["array", "null"],
-        "items": {"type": "string"},
-    }
-    assert openapi_fields.json_schema(Leaf().fields["operator"])["type"] == "string"
-    assert openapi_fields.json_schema(SignupTokenUpdate().fields["enabled"]) == {"type": "boolean"}
-    assert openapi_fields.json_schema(fields.ListOf(fields.Text(), allow_none=True))["type"] == ["array", "null"]
-    assert openapi_fields.json_schema(fields.OneOf(frozenset("a"), "a", allow_none=True)) == {
-        "type": ["string", "null"],
-        "enum": ["a", None],
-    }
-    assert openapi_fields.json_schema(fields.Anything()) == {}
-
-
-def test_lists_and_nested_bodies_take_what_their_schemas_do() -> None:
-    document = Resource(contents=spec_of(Twig, Leaf), specification=DRAFT202012)
-    registry: Registry = Registry().with_resource("openapi.json", document)
-    for body in (Twig, Leaf):
-        Comparison(body, registry).of_fields()
-    lenient = Comparison(Twig, registry)
-    lenient.schema.fields["key"].required = True
-    with pytest.raises(AssertionError):
-        lenient.of_fields()
-
-
-def test_nested_bodies_are_components_of_their_own_once() -> None:
-    contract = Operation(body=Twig)
-    assert openapi.bodies([contract, Operation(), Operation(body=Leaf), contract]) == [Twig, Leaf]
-    assert [openapi_fields.name_of(body) for body in (Twig, InvitedUser)] == ["twigSchema", "createInvitedUserSchema"]
-
-
-def spec_of(*found: type[Body]) -> dict[str, Any]:
-    """Return a document with only these bodies, beside the records."""
-    spec = openapi.empty_spec([])
-    openapi.add_components(spec, found)
-    return spec.to_dict()
-
-
-def test_two_bodies_of_one_name_and_fields_without_words_are_errors() -> None:
-    assert spec_of(Twig, Leaf)["components"]["schemas"]["leafSchema"]["required"] == ["operator"]
-    with pytest.raises(DuplicateComponentNameError, match="leafSchema"):
-        spec_of(Leaf, type("Leaf", (Body,), {}))
-    with pytest.raises(TypeError, match=r"Bare\.word has no description"):
-        spec_of(type("Bare", (Body,), {"word": fields.Text()}))
-
-
-def test_body_that_is_an_array_is_documented_as_one() -> None:
-    assert openapi.request_body(Operation(body=InvitedUser, many=True)) == {
-        "schema": {
-            "type": "array",
-            "items": {"$ref": "#/components/schemas/createInvitedUserSchema"},
-            "maxItems": 10000,
-        },
-        "examples": {"usual": {"value": [InvitedUser.example]}},
-    }
