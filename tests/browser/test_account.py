@@ -6,12 +6,10 @@ import pytest
 
 from sql.database import connect
 from tests.support import fixtures
-from tests.support.service import Service
 from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
 PASSWORD, NEW = "amazing grace 1906", "another password"
-SECRET = "return document.getElementById('new-token-secret').textContent"
 HAS_SCRIPT = "return document.documentElement.classList.contains('script')"
 PASSWORD_TYPE = "return document.getElementById('password').type"
 
@@ -41,7 +39,7 @@ def log_in(window: Window, name: str, password: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["with-script", "without-script"])
-def test_a_guest_signs_up_by_a_link_logs_out_and_logs_in(window: Window, demo_url: str, name: str) -> None:
+def test_guest_signs_up_by_a_link_logs_out_and_logs_in(window: Window, demo_url: str, name: str) -> None:
     window.expect("status of 401")
     window.switch_scripts(name == "with-script")
     window.visit(link(demo_url))
@@ -65,32 +63,7 @@ def test_a_guest_signs_up_by_a_link_logs_out_and_logs_in(window: Window, demo_ur
     window.wait_for_text("Your account", f"{name}@example.org")
 
 
-def test_a_user_creates_and_deletes_a_token(window: Window, demo: Service, demo_url: str) -> None:
-    window.expect("status of 409")
-    window.visit(link(demo_url))
-    sign_up(window, "tokens")
-    window.visit("/profile")
-    window.type("Description", "nightly job")
-    window.click("button", "Create token")
-    window.find("dialog", "Your new token")
-    secret = window.run(SECRET)
-    headers = {"Authorization": secret}
-    assert demo.get("/flags/api/admin/user", headers=headers).json["user"]["name"] == "tokens"
-    window.click("button", "Close")
-    window.find("cell", "nightly job")
-    assert secret not in window.send("GET", "/source")
-
-    window.type("Description", "nightly job")
-    window.click("button", "Create token")
-    window.wait_for_text("Description: a token with this description already exists")
-
-    window.click("button", "Delete")
-    assert window.accept().startswith("Delete the token “nightly job”?")
-    window.wait_for_text("You have no personal access tokens.")
-    assert demo.get("/flags/api/admin/user", headers=headers).status == 401
-
-
-def test_a_user_sees_the_typed_password_and_changes_it(window: Window, demo_url: str) -> None:
+def test_user_sees_the_typed_password_and_changes_it(window: Window, demo_url: str) -> None:
     window.expect("status of 401")
     window.visit(link(demo_url))
     window.type("Password", PASSWORD)
