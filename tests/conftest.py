@@ -31,7 +31,6 @@ LONG = (
     "hunts/",
     "browser/test_documentation",
     "browser/test_every_page",
-    "browser/test_hostile_names",
     "clients/test_generated_clients",
     "commands/test_backup",
     "commands/demo/",
