@@ -180,30 +180,6 @@ def test_every_text_and_number_of_a_response_has_a_valid_example() -> None:
     assert wrong == []
 
 
-def example_of(path: str, method: str, name: str) -> str:
-    """The example of a parameter, which the curl commands use."""
-    [parameter] = [each for each in DOCUMENT["paths"][path][method]["parameters"] if each["name"] == name]
-    return parameter["schema"]["examples"][0]
-
-
-def test_path_of_a_record_names_the_record_of_the_example_that_creates_it() -> None:
-    compared = 0
-    for path in (path for path in DOCUMENT["paths"] if path.endswith("/{name}")):
-        collection = DOCUMENT["paths"].get(path.removesuffix("/{name}"), {})
-        if "post" in collection:
-            body = collection["post"]["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
-            assert example_of(path, "get", "name") == body["name"]
-            compared += 1
-    assert compared == 4
-
-
-def test_api_tokens_are_found_by_name_and_changed_by_secret() -> None:
-    path = "/api/admin/api-tokens/{apiToken}"
-    assert "." not in example_of(path, "get", "apiToken")
-    for method in ("put", "delete"):
-        assert example_of(path, method, "apiToken").startswith("checkout:production.")
-
-
 def test_document_names_no_internal_file_or_path() -> None:
     assert not re.search(r"api\.md|decisions\.md|neighbours\.md|/work/|/home/", WRITTEN)
 

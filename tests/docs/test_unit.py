@@ -57,7 +57,7 @@ def test_systemd_understands_every_line(tmp_path: Path) -> None:
 
 @needs_systemd
 @pytest.mark.parametrize("name", [name for name in UNITS if name.endswith(".service")])
-def test_the_exposure_of_each_unit_is_the_documented_one(name: str) -> None:
+def test_exposure_of_each_unit_is_the_documented_one(name: str) -> None:
     [exposure] = re.findall(r"an exposure of (\d)\.(\d) \(", PAGE.read_text(encoding="utf-8"))
     # In tenths, as systemd-analyze wants to have it; a newer systemd may look at more.
     most = int("".join(exposure)) + 2
@@ -77,22 +77,14 @@ def test_gunicorn_has_enough_time_to_stop() -> None:
     assert (unit["KillMode"], unit["Type"]) == ("mixed", "notify")
 
 
-def test_each_unit_has_the_documented_memory_limit() -> None:
-    limits = {name: dict(settings_of(name))["MemoryMax"] for name in (*UNITS[:2], "database.conf")}
-    assert limits == {UNITS[0]: "2G", UNITS[1]: "512M", "database.conf": "1G"}
-    assert "1 GB of memory (`MemoryMax=1G` in `database.conf`), or 2 GB with the embedded" in PAGE.read_text(
-        encoding="utf-8"
-    )
-
-
-def test_the_units_set_only_existing_settings() -> None:
+def test_units_set_only_existing_settings() -> None:
     known = {name for setting in SETTINGS for name in (setting.name, f"{setting.name}_FILE")}
     given = [value for name in (*UNITS, "database.conf") for key, value in settings_of(name) if key == "Environment"]
     assert given
     assert {value.partition("=")[0] for value in given} <= known
 
 
-def test_the_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
+def test_service_and_the_deletion_of_old_events_are_shut_in_alike() -> None:
     own = {
         *("After", "Wants", "Description", "Type", "ExecStart", "EnvironmentFile", "Environment", "LoadCredential"),
         "MemoryMax",
