@@ -65,13 +65,6 @@ def test_viewer_is_the_one_in_its_readme() -> None:
 
 # --- What a browser makes of it ---------------------------------------------------------------------------------------
 
-# Count the elements of the page, including those in shadow trees.
-COUNT_NODES = """
-const count = root =>
-    [...root.querySelectorAll('*')].reduce((sum, node) => sum + 1 + (node.shadowRoot ? count(node.shadowRoot) : 0), 0);
-return count(document);
-"""
-
 # Return the id and the text of each operation in the navigation bar.
 NAVIGATION = """
 const viewer = document.querySelector('rapi-doc');
@@ -133,7 +126,6 @@ def check_list(browser: Browser, origin: str, path: str) -> None:
     # The search comes before its deprecated form.
     ids = [key for key, _ in entries]
     assert ids.index("get-/api/admin/search/events") < ids.index("post-/api/admin/events/search")
-    assert browser.run(COUNT_NODES) < 5000
     loaded = browser.addresses()
     assert {f"{origin}{path}", f"{origin}{path}/{SCRIPT}"} <= set(loaded)
     assert [address for address in loaded if not address.startswith((f"{origin}/", "data:"))] == []
@@ -156,7 +148,6 @@ def test_page_shows_every_operation(page: Window) -> None:
         assert operation["summary"] in text
         # The page shows code without its backticks, and with spaces of its own.
         assert operation["description"].replace("`", "")[:50] in text
-    assert page.run(COUNT_NODES) < 5000
     # A click on a tag shows its description.
     page.run("document.querySelector('rapi-doc').shadowRoot.querySelector('.nav-bar-tag').click()")
     page.wait_for(MAIN_TEXT, lambda text: DOCUMENT["tags"][0]["description"] in text)

@@ -65,7 +65,7 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
                 service.start().wait()
 
 
-def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[[], str], tmp_path: Path) -> None:
+def test_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[[], str], tmp_path: Path) -> None:
     [line] = re.findall(r"^15 3 \* \* \*  (.*)$", TEXT, re.MULTILINE)
     (tmp_path / "flags.env").write_text(f"DATABASE_URL='{make_database()}'\n")
     backups = tmp_path / "backups"
@@ -87,19 +87,6 @@ def test_the_line_for_cron_works_in_the_environment_of_cron(make_database: Calla
     assert sorted(backups.iterdir()) == [kept, created]
 
 
-def test_a_pipe_leaves_no_file_of_a_backup_that_failed(make_database: Callable[[], str], tmp_path: Path) -> None:
-    [script] = [block for block in re.findall(r"```bash\n(.*?)```", TEXT, re.DOTALL) if "age -r" in block]
-    backups = tmp_path / "backups"
-    backups.mkdir()
-    (tmp_path / "age").write_text("#!/bin/sh\nexec cat\n")
-    (tmp_path / "age").chmod(0o755)
-    url = make_database()
-    for address, found in ((f"{url}-gone", ["flags.age.part"]), (url, ["flags.age"])):
-        done = at_hand(script, tmp_path, shell="/bin/bash", DATABASE_URL=address)
-        assert (done.returncode == 0) is (address == url)
-        assert [path.name for path in backups.iterdir()] == found
-
-
 def in_this_environment(script: str) -> str:
     """The script with the Python of these tests, because a clone can have no .venv."""
     python = Path(sys.executable)
@@ -116,7 +103,7 @@ def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess
     )
 
 
-def test_the_settings_of_the_pages_exist() -> None:
+def test_settings_of_the_pages_exist() -> None:
     assert len(blocks()) >= 10
     names = {setting.name for setting in SETTINGS}
     named = {name.removesuffix("_FILE") for name in re.findall(r"`([A-Z]{3,}(?:_[A-Z]+)+)\b", TEXT)}

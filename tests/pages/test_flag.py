@@ -35,14 +35,16 @@ def sends(page: Page, form: str, method: str, path: str) -> bool:
 def test_page_shows_environments_with_their_strategies(world: World, alice: Caller) -> None:
     flag_id = world.flag("checkout", enabled_in=("production",))
     parameters = {"rollout": "25", "stickiness": "userId", "groupId": "g"}
-    strategy = world.strategy(flag_id, parameters=parameters, constraints=[COUNTRY])
+    strategy = world.strategy(
+        flag_id, parameters=parameters, constraints=[COUNTRY, COUNTRY | {"caseInsensitive": True}]
+    )
     segment = insert_segment(world.conn, "nordics", [])
     fixtures.add_segment(world.conn, strategy, segment)
     page = open_page(alice, PAGE)
     assert page.heading.startswith("checkout")
     assert page.links["nordics"] == f"/admin/segments/{segment}"
     assert "25 % of users (stickiness userId, group g)" in page.text
-    assert "and country is one of NO, SE" in page.text
+    assert "and country is one of NO, SE (ignoring case)" in page.text
     assert ("DELETE", f"{STRATEGIES}/{strategy}") in page.requests
     switches = {button.get("aria-label"): button.get("aria-checked") for button in page.all(".//*[@role='switch']")}
     assert switches == {"checkout in development": "false", "checkout in production": "true"}

@@ -249,16 +249,6 @@ def test_guesses_at_invitations_are_throttled(
     assert page.fields()["name"] == "Grace Hopper"
 
 
-def test_guest_whose_address_has_to_wait_logs_in_later(
-    app: Flask, stranger: Caller, invite: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(app.config, "LOGIN_ATTEMPTS_PER_MINUTE", 1)
-    send_form(stranger, "/login", 401, username="ada", password=WRONG)
-    response = send_form(stranger, invite, **guest())
-    assert response.headers["Location"] == "/login?notice=password-set"
-    assert "Set-Cookie" not in response.headers
-
-
 # --- Set a password ---------------------------------------------------------------------------------------------------
 
 
@@ -312,9 +302,7 @@ def test_expired_and_unknown_links_are_explained(stranger: Caller, reset: str, c
     ("password", "sentence"),
     [
         ("short", "Password must be at least 8 characters long."),
-        ("é" * 37, "Password must be at most 72 bytes long."),
         (PASSWORD, "Password must not be one of your last 5 passwords."),
-        ("ADA@example.org", "Password must not be the user's own name, user name or email."),
         ("", "Password is required."),
     ],
 )
