@@ -27,22 +27,15 @@ def main() -> None:
     with own_server() as server, tempfile.TemporaryDirectory(prefix="pictures-") as browser:
         assert fill(server.url).returncode == 0
         with Service(server.url) as service, Window(Path(browser), service.origin) as window:
-            write(window, server.url)
-
-
-def write(window: Window, url: str) -> None:
-    """Open each page of PAGES and write its picture."""
-    window.log_in(url, ADMIN)
-    window.prefer("light")
-    window.cdp("Emulation.setScrollbarsHidden", hidden=True)
-    paths = values(url)
-    for name, (path, height) in PAGES.items():
-        window.resize(WIDTH, height)
-        window.visit(path.format(**paths))
-        picture = base64.b64decode(window.cdp("Page.captureScreenshot", format="png", optimizeForSpeed=False)["data"])
-        file = FOLDER / f"{name}.png"
-        file.write_bytes(picture)
-        print(f"{file.relative_to(ROOT)}: {len(picture) / 1000:.0f} kB")
+            window.log_in(server.url, ADMIN)
+            window.prefer("light")
+            window.cdp("Emulation.setScrollbarsHidden", hidden=True)
+            paths = values(server.url)
+            for name, (path, height) in PAGES.items():
+                window.resize(WIDTH, height)
+                window.visit(path.format(**paths))
+                picture = window.cdp("Page.captureScreenshot", format="png")["data"]
+                (FOLDER / f"{name}.png").write_bytes(base64.b64decode(picture))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,10 @@
 
 import hashlib
 import re
-from urllib.parse import urlsplit
 
 import pytest
 
 from blueprints.documentation import SCRIPT, VIEWER
-from tests.support.browser import Browser
 from tests.support.openapi_document import DOCUMENT, OPERATIONS
 from tests.support.service import Service
 from tests.support.window import Window
@@ -105,36 +103,26 @@ def path_id(method: str, route: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def page(module_window: Window, demo: Service) -> Window:
+def page(module_window: Window) -> Window:
     """The browser with the open page. It renders for seconds, so the tests use it one after another."""
     module_window.forget()
-    open_viewer(module_window, f"{demo.origin}/flags/docs")
+    module_window.visit("/docs")
+    module_window.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
     return module_window
 
 
-def open_viewer(browser: Browser, url: str) -> None:
-    """Open the page, and wait until it lists the operations."""
-    browser.open(url)
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
-
-
-def check_list(browser: Browser, origin: str, path: str) -> None:
-    """Assert that the open page lists every operation, and has loaded nothing from other sites."""
-    entries = browser.run(NAVIGATION)
+@pytest.mark.slow
+def test_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Window, demo: Service) -> None:
+    entries = page.run(NAVIGATION)
     summaries = {path_id(method, route): operation["summary"] for (method, route), operation in OPERATIONS.items()}
     assert {key: text.split(" ", 1)[1] for key, text in entries} == summaries
     # The search comes before its deprecated form.
     ids = [key for key, _ in entries]
     assert ids.index("get-/api/admin/search/events") < ids.index("post-/api/admin/events/search")
-    loaded = browser.addresses()
-    assert {f"{origin}{path}", f"{origin}{path}/{SCRIPT}"} <= set(loaded)
-    assert [address for address in loaded if not address.startswith((f"{origin}/", "data:"))] == []
-    assert browser.complaints() == []
-
-
-@pytest.mark.slow
-def test_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Window, demo: Service) -> None:
-    check_list(page, demo.origin, "/flags/docs")
+    loaded = page.addresses()
+    assert {f"{demo.origin}/flags/docs", f"{demo.origin}/flags/docs/{SCRIPT}"} <= set(loaded)
+    assert [address for address in loaded if not address.startswith((f"{demo.origin}/", "data:"))] == []
+    assert page.complaints() == []
     assert page.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
     assert "Authentication" in page.run(MAIN_TEXT)
 
@@ -158,17 +146,3 @@ def test_operation_can_be_tried_on_the_page(page: Window, demo: Service) -> None
     page.run(PRESS, "get-/health")
     page.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
     assert f"{demo.origin}/flags/health" in page.addresses()
-
-
-@pytest.mark.slow
-def test_browser_keeps_the_page_from_other_sites(page: Window, demo: Service) -> None:
-    # The same service under another name: it would answer.
-    ask = "return fetch(arguments[0]).then(() => 'answered', () => 'refused');"
-    assert page.run(ask, f"{demo.origin}/health") == "answered"
-    assert page.run(ask, f"http://localhost:{urlsplit(demo.origin).port}/health") == "refused"
-
-
-@pytest.mark.slow
-def test_page_works_without_the_path_of_the_service(page: Window, demo: Service) -> None:
-    open_viewer(page, f"{demo.origin}/docs")
-    check_list(page, demo.origin, "/docs")

@@ -11,9 +11,6 @@ pytestmark = pytest.mark.slow
 DIALOGS = "return document.querySelectorAll('dialog[open]').length"
 
 
-# --- By keyboard ------------------------------------------------------------------------------------------------------
-
-
 def test_the_first_tab_leads_to_the_content(window: Window, demo_url: str) -> None:
     window.log_in(demo_url, ADMIN)
     window.visit("/projects/checkout")
@@ -52,9 +49,6 @@ def test_escape_closes_a_dialog_and_the_focus_returns(window: Window, demo_url: 
     assert window.focused() == "Create project"
 
 
-# --- Without JavaScript -----------------------------------------------------------------------------------------------
-
-
 def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url: str, paths: dict[str, str]) -> None:
     window.log_in(demo_url, ADMIN)
     window.switch_scripts(False)
@@ -67,9 +61,6 @@ def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url
     wait_until(lambda: f"query={paths['flag']}" in window.path(), "the list was filtered")
     window.click("link", paths["flag"])
     window.wait_for_path("/projects/checkout/flags/{flag}".format(**paths))
-
-
-# --- Impatiently ------------------------------------------------------------------------------------------------------
 
 
 def test_double_click_sends_one_request(window: Window, demo: Service, demo_url: str) -> None:
@@ -97,9 +88,6 @@ def test_change_of_a_strategy_that_another_admin_deleted_is_refused_beside_the_f
     window.wait_for_text("The flag has no such strategy in this project and environment.")
     assert window.path() == form
     assert window.run("return document.querySelector('[name=title]').value") == "Too late"
-
-
-# --- After the session ------------------------------------------------------------------------------------------------
 
 
 def test_after_a_logout_the_back_button_and_reload_show_nothing(window: Window, demo_url: str) -> None:

@@ -50,13 +50,9 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
             must_stop = "REPLACE=yes" in commands
             if must_stop:
                 service.stop()
+            command = ["bash", "-ec", script]
             done = subprocess.run(
-                ["bash", "-ec", script],
-                cwd=ROOT,
-                env=environ,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                command, cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
             output = done.stdout.replace(f"{tmp_path}/", "/srv/flags/")
             assert done.returncode == 0, f"{commands}\n{output}"
@@ -76,14 +72,20 @@ def test_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[
         os.utime(path, (time.time() - days * 86400,) * 2)
     # Cron itself takes an escaped percent sign for one, and any other for the end of the line.
     assert "%" not in line.replace("\\%", "")
-    done = at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh")
-    assert done.returncode == 0, done.stderr
+    script = in_this_environment(line.replace("\\%", "%").replace("cd /srv/flags ", f"cd {ROOT} "))
+    script = script.replace("/srv/backups", str(backups)).replace("/etc/flags.env", f"{tmp_path}/flags.env")
+    given = {"HOME": "/", "LOGNAME": "root", "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
+
+    def run() -> int:
+        return subprocess.run(["/bin/sh", "-c", script], cwd=ROOT, env=given, timeout=PATIENCE).returncode
+
+    assert run() == 0
     created = backups / f"flags-{date.today()}.dump"
     assert sorted(backups.iterdir()) == [kept, created]
     assert created.stat().st_mode & 0o777 == 0o600
     # What was there before stays, also when no backup is made.
     os.utime(kept, (0, 0))
-    assert at_hand(line.replace("\\%", "%"), tmp_path, shell="/bin/sh").returncode == 1
+    assert run() == 1
     assert sorted(backups.iterdir()) == [kept, created]
 
 
@@ -91,16 +93,6 @@ def in_this_environment(script: str) -> str:
     """The script with the Python of these tests, because a clone can have no .venv."""
     python = Path(sys.executable)
     return script.replace(".venv/bin/", f"{python.parent}/").replace("./flags ", f"{python} flags.py ")
-
-
-def at_hand(script: str, folder: Path, shell: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run what the page shows with the page's folders in this one, and with no more than cron gives."""
-    script = in_this_environment(script.replace("cd /srv/flags ", f"cd {ROOT} "))
-    script = script.replace("/srv/backups", f"{folder}/backups").replace("/etc/flags.env", f"{folder}/flags.env")
-    given = {"HOME": "/", "LOGNAME": "root", "SHELL": shell, "PATH": f"/usr/bin:/bin:{folder}"}
-    return subprocess.run(
-        [shell, "-c", script], cwd=ROOT, env=given | environ, capture_output=True, text=True, timeout=PATIENCE
-    )
 
 
 def test_settings_of_the_pages_exist() -> None:

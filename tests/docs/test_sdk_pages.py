@@ -55,6 +55,10 @@ class Terminal:
                 shell, cwd=self.folder, env=self.environment, stdout=output, stderr=subprocess.STDOUT
             )
 
+    def wait_for_output(self, shown: str) -> None:
+        """Return when the end of the program's output is what a page shows."""
+        wait_until(lambda: fits(f"…{shown}", self.output.read_text()), f"the program printed {shown}")
+
     def save(self, name: str, *lines: str) -> None:
         """Write a program in the folder."""
         (self.folder / name).write_text("\n".join(lines), encoding="utf-8")
@@ -90,7 +94,7 @@ def type_in(terminal: Terminal, page: str) -> None:
     for language, block in blocks(page):
         # The block before that is the output of the server: see tests/serving/test_server_start.py.
         if language == "text" and terminal.program:
-            wait_for_output(terminal, block)
+            terminal.wait_for_output(block)
         for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] if language == "console" else ():
             command, _, shown = entry.partition("\n")
             type_command(terminal, command, shown.strip())
@@ -100,7 +104,7 @@ def type_command(terminal: Terminal, command: str, shown: str) -> None:
     """Run a command whose output is what the page shows. Keep the secret of a new token."""
     if command.endswith("shop.py"):
         terminal.start(command)
-        wait_for_output(terminal, shown.removesuffix("…"))
+        terminal.wait_for_output(shown.removesuffix("…"))
     elif "/client-metrics/" in command:
         wait_until(lambda: fits(shown, terminal.run(command)), f"the application reported its usage: {command}")
     else:
@@ -110,11 +114,6 @@ def type_command(terminal: Terminal, command: str, shown: str) -> None:
             terminal.environment["TOKEN"] = found[1]
     if "-m venv" in command:
         install_python_sdks(terminal)
-
-
-def wait_for_output(terminal: Terminal, shown: str) -> None:
-    """Return when the end of the output of the running program is what a page shows."""
-    wait_until(lambda: fits(f"…{shown}", terminal.output.read_text()), f"the program printed {shown}")
 
 
 def install_python_sdks(terminal: Terminal) -> None:

@@ -41,14 +41,6 @@ def test_form_adds_a_gradual_rollout(world: World, alice: Caller) -> None:
     assert alice.post(API, json=body).status_code == 200
 
 
-def test_empty_group_can_be_saved_again(world: World, alice: Caller) -> None:
-    world.flag("checkout")
-    body = {"name": "flexibleRollout", "parameters": {"groupId": ""}}
-    page = open_page(alice, f"{FORMS}/{alice.post(API, json=body).json['id']}")
-    [field] = page.all(f"{FORM}//*[@name='parameters.groupId']")
-    assert (field.get("value"), field.get("data-empty"), field.get("required")) == ("", None, None)
-
-
 @pytest.mark.parametrize("query", ["", "?type=remoteAddress", "?type=default", "?type=custom", "?type=old"])
 def test_form_of_a_new_strategy_is_of_the_shown_type(world: World, alice: Caller, query: str) -> None:
     world.flag("checkout")
@@ -130,6 +122,12 @@ def test_form_of_a_strategy_has_parameters_without_a_field(world: World, alice: 
     path = page.all(form)[0].get("data-path", "")
     assert path == f"{API}/{strategy}"
     assert alice.put(path, json=body).json["parameters"] == stored
+
+
+def test_empty_group_can_be_saved_again(world: World, alice: Caller) -> None:
+    page = open_page(alice, f"{FORMS}/{world.strategy(world.flag('checkout'), parameters={'groupId': ''})}")
+    [field] = page.all(f"{FORM}//*[@name='parameters.groupId']")
+    assert (field.get("value"), field.get("data-empty"), field.get("required")) == ("", None, None)
 
 
 def test_slider_shows_only_what_it_can_send_back(world: World, alice: Caller) -> None:
