@@ -13,7 +13,7 @@ def api_rules(app: Flask, endpoint: str | None = None) -> Iterator[Rule]:
 
 
 def is_page(endpoint: str | None) -> bool:
-    """Return whether an endpoint is a page for people."""
+    """Return whether an endpoint is a page."""
     return endpoint is not None and endpoint.startswith("pages.")
 
 

@@ -1,13 +1,14 @@
 """The registry of routes: which caller gets which status, and how many round trips to PostgreSQL the first success
 takes.
 
-Each module describes a family of routes: TABLE, and furnish(), which creates what the paths name. CONTRIBUTING.md
-explains how to add a route.
+Each module describes a family of routes: TABLE, and PROPS, or furnish(), which creates what the paths name.
+CONTRIBUTING.md explains how to add a route.
 """
 
 import pkgutil
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
@@ -127,12 +128,9 @@ class Stage:
     def words(self, route: str, project: str = "default", environment: str = "development") -> dict[str, Any]:
         """The words of the path of a route in a project, and more; its family's props must be here."""
         props = self.props[ROUTES[route].name]
-        words: dict[str, Any] = {
-            "project_id": project,
-            "feature_name": f"flag-of-{project}",
-            "environment": environment,
-        }
-        words["strategy_id"] = self.strategies.get((project, environment), "no-such-strategy")
+        words: dict[str, Any] = {"project_id": project, "feature_name": f"flag-of-{project}"}
+        words |= {"environment": environment}
+        words |= {"strategy_id": self.strategies.get((project, environment), "no-such-strategy")}
         return words | props.words.get("*", {}) | props.words.get(project, {})
 
     def body(self, route: str, project: str = "default") -> Any:
@@ -146,15 +144,8 @@ class Stage:
         self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str
     ) -> TestResponse:
         """What the caller gets from a route of a family whose props are here. What succeeded is undone."""
-        words = self.words(route, project, environment)
-        return self.send(
-            caller,
-            route,
-            words,
-            self.body(route, project),
-            self.props[ROUTES[route].name].queries.get(route, ""),
-            **headers,
-        )
+        words, query = self.words(route, project, environment), self.props[ROUTES[route].name].queries.get(route, "")
+        return self.send(caller, route, words, self.body(route, project), query, **headers)
 
     def send(
         self, caller: Caller, route: str, words: dict[str, Any], body: Any = None, query: str = "", **headers: str
@@ -233,11 +224,6 @@ def staged(world: World, **cast: Caller) -> Stage:
     return Stage(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, created)
 
 
-def nothing(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """The props of a family that has all it needs on the bare stage."""
-    return Props()
-
-
 def rows(table: str) -> list[Row]:
     """Return the rows of a table, whose columns are two or more spaces apart.
 
@@ -249,7 +235,7 @@ def rows(table: str) -> list[Row]:
     for line in lines:
         assert len(line) == len(heading), f"a row has {len(line)} columns: {line}"
         route, project, *cells, trips = line
-        statuses = dict(zip(CALLERS, map(int, cells), strict=True))
+        statuses: dict[str, int] = dict(zip(CALLERS, map(int, cells), strict=True))
         assert all(200 <= status < 400 or status in NAMES for status in statuses.values()), f"no such status: {line}"
         first = route not in {row.route for row in read}
         assert first == (trips != "-"), f"the first row of a route has its round trips, the others have -: {line}"
@@ -258,8 +244,10 @@ def rows(table: str) -> list[Row]:
 
 
 def family(module: ModuleType) -> Family:
-    """Return what a module here describes."""
-    return Family(module.__name__.removeprefix(f"{__name__}."), rows(module.TABLE), getattr(module, "furnish", nothing))
+    """Return the family that a module here describes."""
+    props = getattr(module, "PROPS", Props())
+    furnish = getattr(module, "furnish", lambda world, cast: deepcopy(props))  # noqa: ARG005
+    return Family(module.__name__.removeprefix(f"{__name__}."), rows(module.TABLE), furnish)
 
 
 MODULES = [module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.") if not module.ispkg]

@@ -1,7 +1,6 @@
 """The event search: every user finds the events that they may see."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -12,8 +11,4 @@ TABLE = """
     GET /api/admin/search/events                     -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/events/search                    -        200    200  200     200   200  200    403     403       401       2
 """
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """The smallest search."""
-    return Props(bodies={"POST /api/admin/events/search": {}})
+PROPS = Props(bodies={"POST /api/admin/events/search": {}})

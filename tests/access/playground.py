@@ -1,8 +1,5 @@
 """The playground: for all who see the project."""
 
-from tests.access import Props
-from tests.support.world import Caller, World
-
 TABLE = """
     route                                                                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
@@ -12,8 +9,3 @@ TABLE = """
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/evaluate  apollo   200    200  404     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/evaluate  nowhere  404    404  404     404   404  404    403     403       401       -
 """
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """Nothing more than the flags on the stage."""
-    return Props()

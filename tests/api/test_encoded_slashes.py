@@ -29,35 +29,25 @@ def test_an_encoded_slash_separates_no_segments(alice: Caller, path: str) -> Non
     refused(alice.get(path), 404, "NotFoundError")
 
 
-def test_a_name_with_an_encoded_slash_is_one_segment(alice: Caller) -> None:
+def test_an_encoded_name_is_one_segment_and_decoded_once(alice: Caller) -> None:
     assert "project" in refused(alice.get("/api/admin/projects/a%2Fb/overview"), 404, "NotFoundError")
     assert alice.get("/api/admin/events/a%2Fb").json["toggleName"] == "a/b"
-
-
-def test_a_name_with_an_encoded_percent_sign_is_decoded_once(alice: Caller) -> None:
     assert alice.get("/api/admin/events/a%25b%252F").json["toggleName"] == "a%b%2F"
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_the_value_of_a_tag_can_contain_slashes(world: World, alice: Caller, value: str) -> None:
+def test_tags_and_names_of_api_tokens_can_contain_slashes(world: World, alice: Caller, value: str) -> None:
     world.flag("f")
-    response = alice.post("/api/admin/features/f/tags", json={"type": "simple", "value": value})
-    assert response.status_code == 201
-    path = f"/api/admin/tags/simple/{quote(value, safe='')}"
+    assert alice.post("/api/admin/features/f/tags", json={"type": "simple", "value": value}).status_code == 201
+    quoted = quote(value, safe="")
+    path = f"/api/admin/tags/simple/{quoted}"
     assert alice.get(path).json["tag"] == {"type": "simple", "value": value}
-    assert alice.delete(f"/api/admin/features/f/tags/simple/{quote(value, safe='')}").status_code == 200
+    if not value.endswith("/") and "%" not in value:
+        # Slashes need not be encoded.
+        assert alice.get(f"/api/admin/tags/simple/{value}").json["tag"]["value"] == value
+    assert alice.delete(f"/api/admin/features/f/tags/simple/{quoted}").status_code == 200
     assert alice.get("/api/admin/features/f/tags").json["tags"] == []
     assert alice.delete(path).status_code == 200
     refused(alice.get(path), 404, "NotFoundError")
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_the_name_of_an_api_token_can_contain_slashes(alice: Caller, name: str) -> None:
-    token = alice.post("/api/admin/api-tokens", json={"type": "client", "tokenName": name}).json
-    assert alice.get(f"/api/admin/api-tokens/{quote(name, safe='')}").json["tokens"] == [token]
-
-
-@pytest.mark.parametrize("value", ["24/7", "/first", "a//b"])
-def test_a_value_can_contain_slashes_that_are_not_encoded(alice: Caller, value: str) -> None:
-    alice.post("/api/admin/tags", json={"type": "simple", "value": value})
-    assert alice.get(f"/api/admin/tags/simple/{value}").json["tag"]["value"] == value
+    token = alice.post("/api/admin/api-tokens", json={"type": "client", "tokenName": value}).json
+    assert alice.get(f"/api/admin/api-tokens/{quoted}").json["tokens"] == [token]

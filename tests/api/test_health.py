@@ -1,4 +1,4 @@
-"""Is it alive (/health), and can it serve (/ready)?"""
+"""Whether the service is alive (/health) and can serve (/ready)."""
 
 import pytest
 
@@ -17,27 +17,17 @@ def test_good_is_the_same_for_every_caller(stranger, path):
     assert (response.status_code, response.data, response.content_length) == (200, b"", len(GOOD))
 
 
-@pytest.fixture
-def without_database(make_app) -> Caller:
-    """A stranger at a service whose database is not there."""
-    return Caller(make_app(f"postgresql://127.0.0.1:{free_port()}/x", WAIT_SECONDS=0.2))
-
-
-def test_alive_needs_no_database(without_database):
-    response = without_database.get("/health")
-    assert (response.status_code, response.data) == (200, GOOD)
-
-
-def test_ready_does(without_database):
-    not_ready(without_database, "The database is unavailable or too slow.")
-
-
 def not_ready(stranger: Caller, message: str) -> None:
-    """Asserts that the service is alive, and not ready for this reason."""
-    assert stranger.get("/health").status_code == 200
+    """Assert that the service is alive, and not ready for this reason."""
+    assert stranger.get("/health").data == GOOD
     response = stranger.get("/ready")
     assert response.headers["Retry-After"] == "1"
     assert refused(response, 503, "UnavailableError") == message
+
+
+def test_only_ready_needs_a_database(make_app):
+    app = make_app(f"postgresql://127.0.0.1:{free_port()}/x", WAIT_SECONDS=0.2)
+    not_ready(Caller(app), "The database is unavailable or too slow.")
 
 
 @pytest.mark.parametrize(

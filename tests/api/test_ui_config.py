@@ -5,7 +5,7 @@ import pytest
 from blueprints.ui_config import LIMITS, ZERO_LIMITS
 from serving.settings import SETTINGS
 from serving.version import VERSION
-from tests.support.world import Caller, refused
+from tests.support.world import Caller
 
 PATH = "/api/admin/ui-config"
 
@@ -57,10 +57,3 @@ def test_features_that_do_not_exist_are_off(alice):
         assert found[name] is False
     assert (found["flags"], found["frontendApiOrigins"]) == ({}, [])
     assert {found["resourceLimits"][name] for name in ZERO_LIMITS} == {0}
-
-
-def test_every_user_may_read_the_configuration(victor, world, stranger):
-    for caller in (victor, world.api_key(), world.user("Robot", email=None, account_type="Service Account")):
-        assert caller.get(PATH).status_code == 200
-    refused(world.api_key("client").get(PATH), 403, "NoAccessError")
-    refused(stranger.get(PATH), 401, "AuthenticationRequired")

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.browser import missing_programs
 from tests.support.demo import fill
+from tests.support.every_page import values
 from tests.support.service import Service
 from tests.support.window import Window
 
@@ -23,6 +24,12 @@ def demo_template(make_database: Callable[..., str]) -> str:
 def demo_url(make_database: Callable[..., str], demo_template: str) -> str:
     """The address of a database with the demo, for the tests of one file."""
     return make_database(like=demo_template)
+
+
+@pytest.fixture(scope="module")
+def paths(demo_url: str) -> dict[str, str]:
+    """What the paths of tests/support/every_page.py contain in braces, for example a flag of the project checkout."""
+    return values(demo_url)
 
 
 @pytest.fixture(scope="module")

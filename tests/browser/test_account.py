@@ -1,47 +1,25 @@
 """Signing up by a link, logging in and out, and the page of one's own account."""
 
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from sql.database import connect
-from sql.tokens import signup_tokens
-from tests.support.service import Service
+from tests.support import fixtures
 from tests.support.window import Window
 
+pytestmark = pytest.mark.slow
 PASSWORD, NEW = "amazing grace 1906", "another password"
-SECRET = "return document.getElementById('new-token-secret').textContent"
 HAS_SCRIPT = "return document.documentElement.classList.contains('script')"
 PASSWORD_TYPE = "return document.getElementById('password').type"
 
 
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The address of a database."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def service(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Start the service under a path."""
-    with Service(url, tmp_path_factory.mktemp("service"), path="/flags") as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-def module_window(service: Service, session_window: Window) -> Window:
-    """The browser, for the pages of this service."""
-    return session_window.at(f"{service.origin}/flags")
-
-
 def link(url: str) -> str:
     """Create a signup token, and return the path of its link."""
-    secret = signup_tokens.generate()
+    expires_at = datetime.now(UTC) + timedelta(days=1)
     with connect(url) as conn:
-        token = {"name": "friends", "expiresAt": datetime.now(UTC) + timedelta(days=1)}
-        signup_tokens.insert(conn, secret, token, created_by="alice@example.org")
-    return f"/new-user?invite={secret}"
+        token = fixtures.signup_token(conn, name="friends", expires_at=expires_at, created_by="alice@example.org")
+    return f"/new-user?invite={token['secret']}"
 
 
 def sign_up(window: Window, name: str) -> None:
@@ -60,12 +38,11 @@ def log_in(window: Window, name: str, password: str) -> None:
     window.click("button", "Log in")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["with-script", "without-script"])
-def test_a_guest_signs_up_by_a_link_logs_out_and_logs_in(window: Window, url: str, name: str) -> None:
+def test_guest_signs_up_by_a_link_logs_out_and_logs_in(window: Window, demo_url: str, name: str) -> None:
     window.expect("status of 401")
     window.switch_scripts(name == "with-script")
-    window.visit(link(url))
+    window.visit(link(demo_url))
     assert window.run(HAS_SCRIPT) == (name == "with-script")
     sign_up(window, name)
     window.wait_for_text("Projects")
@@ -86,36 +63,9 @@ def test_a_guest_signs_up_by_a_link_logs_out_and_logs_in(window: Window, url: st
     window.wait_for_text("Your account", f"{name}@example.org")
 
 
-@pytest.mark.slow
-def test_a_user_creates_and_deletes_a_token(window: Window, service: Service, url: str) -> None:
-    window.expect("status of 409")
-    window.visit(link(url))
-    sign_up(window, "tokens")
-    window.visit("/profile")
-    window.type("Description", "nightly job")
-    window.click("button", "Create token")
-    window.find("dialog", "Your new token")
-    secret = window.run(SECRET)
-    headers = {"Authorization": secret}
-    assert service.get("/flags/api/admin/user", headers=headers).json["user"]["name"] == "tokens"
-    window.click("button", "Close")
-    window.find("cell", "nightly job")
-    assert secret not in window.send("GET", "/source")
-
-    window.type("Description", "nightly job")
-    window.click("button", "Create token")
-    window.wait_for_text("Description: a token with this description already exists")
-
-    window.click("button", "Delete")
-    assert window.accept().startswith("Delete the token “nightly job”?")
-    window.wait_for_text("You have no personal access tokens.")
-    assert service.get("/flags/api/admin/user", headers=headers).status == 401
-
-
-@pytest.mark.slow
-def test_a_user_sees_the_typed_password_and_changes_it(window: Window, url: str) -> None:
+def test_user_sees_the_typed_password_and_changes_it(window: Window, demo_url: str) -> None:
     window.expect("status of 401")
-    window.visit(link(url))
+    window.visit(link(demo_url))
     window.type("Password", PASSWORD)
     window.click("checkbox", "Show the password")
     assert window.run(PASSWORD_TYPE) == "text"

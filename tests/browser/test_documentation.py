@@ -2,60 +2,45 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
-from urllib.parse import urlsplit
 
 import pytest
 
 from blueprints.documentation import SCRIPT, VIEWER
-from tests.support.browser import Browser
 from tests.support.openapi_document import DOCUMENT, OPERATIONS
 from tests.support.service import Service
 from tests.support.window import Window
 from tests.support.world import Caller
 
 PAGE = (VIEWER / "index.html").read_text(encoding="utf-8")
-POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self' 'unsafe-inline'",
-    "connect-src": "'self'",
-    "img-src": "'self' data:",
-    "font-src": "'self'",
-    "form-action": "'none'",
-    "frame-ancestors": "'none'",
-    "base-uri": "'none'",
-}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
 
 
 # --- What it is made of -----------------------------------------------------------------------------------------------
 
 
-def test_the_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
+def test_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
     answer = stranger.get("/docs")
     assert (answer.status_code, answer.mimetype) == (200, "text/html")
     assert answer.get_data(as_text=True) == PAGE
-    policy = answer.headers["Content-Security-Policy"]
-    assert dict(directive.split(" ", 1) for directive in policy.split("; ")) == POLICY
+    assert set(answer.headers["Content-Security-Policy"].split("; ")) == set(POLICY.split("; "))
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-cache"
-
-
-def test_the_page_has_no_script_of_its_own_and_only_relative_addresses() -> None:
+    # It has no script of its own, and only relative addresses.
     addresses = re.findall(r'(?:src|href|spec-url)="([^"]*)"', PAGE)
     assert sorted(addresses) == ["data:,", f"docs/{SCRIPT}", "openapi.json", "openapi.json"]
     assert re.findall(r"<script[^>]*>([^<]*)</script>", PAGE) == [""]
     assert not re.search(r"\son[a-z]+=|javascript:|https?://", PAGE)
 
 
-def test_the_script_is_kept_for_a_year_under_the_name_of_its_version(stranger: Caller) -> None:
+def test_script_is_kept_for_a_year_under_the_name_of_its_version(stranger: Caller) -> None:
     answer = stranger.get(f"/docs/{SCRIPT}")
     assert (answer.status_code, answer.mimetype) == (200, "text/javascript")
     assert answer.get_data() == (VIEWER / SCRIPT).read_bytes()
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.cache_control.max_age == 31_536_000
-    assert answer.cache_control.public
-    assert answer.cache_control.immutable
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
 
 @pytest.mark.parametrize(
@@ -66,36 +51,17 @@ def test_other_files_of_the_documentation_are_not_found(stranger: Caller, name: 
     assert (answer.status_code, answer.json["name"]) == (404, "NotFoundError")
 
 
-def test_the_documentation_is_not_to_be_written_to(alice: Caller) -> None:
-    for path in ("/docs", f"/docs/{SCRIPT}", "/openapi.json"):
-        answer = alice.post(path, json={})
-        assert (answer.status_code, answer.json["name"]) == (405, "MethodNotAllowedError")
-
-
-def test_the_viewer_is_the_one_in_its_readme() -> None:
+def test_viewer_is_the_one_in_its_readme() -> None:
     readme = (VIEWER / "README.md").read_text(encoding="utf-8")
     kept = (VIEWER / SCRIPT).read_bytes()
-    version = re.fullmatch(r"rapidoc-(\d+\.\d+\.\d+)\.min\.js", SCRIPT)
-    assert version
-    assert f"`rapidoc` {version[1]}," in readme
-    assert kept.startswith(f"/*! RapiDoc {version[1]} ".encode())
+    assert f"`rapidoc` {SCRIPT.removeprefix('rapidoc-').removesuffix('.min.js')}," in readme
     assert hashlib.sha256(kept).hexdigest() in readme
     # There is no other script, and the script names no source map.
     assert [path.name for path in VIEWER.glob("*.js")] == [SCRIPT]
     assert b"sourceMappingURL" not in kept
-    for name in ("LICENSE.txt", "rapidoc-min.js.LICENSE.txt"):
-        assert "MIT" in (VIEWER / name).read_text(encoding="utf-8")
-        assert name in readme
 
 
 # --- What a browser makes of it ---------------------------------------------------------------------------------------
-
-# Count the elements of the page, including those in shadow trees.
-COUNT_NODES = """
-const count = root =>
-    [...root.querySelectorAll('*')].reduce((sum, node) => sum + 1 + (node.shadowRoot ? count(node.shadowRoot) : 0), 0);
-return count(document);
-"""
 
 # Return the id and the text of each operation in the navigation bar.
 NAVIGATION = """
@@ -104,16 +70,14 @@ const links = viewer.shadowRoot?.querySelectorAll('.nav-bar-path[data-content-id
 return [...links].map(link => [link.dataset.contentId, link.innerText.replace(/\\s+/g, ' ').trim()]);
 """
 
-# Open one operation after the other, and return the text that the viewer shows for each.
-OPEN_EACH = """
+MAIN_TEXT = "return document.querySelector('rapi-doc').shadowRoot.querySelector('.main-content').innerText"
+
+# Open an operation, and return the text that the viewer shows.
+OPEN = """
 const viewer = document.querySelector('rapi-doc');
-const texts = {};
-for (const id of arguments[0]) {
-  await viewer.scrollToPath(id);
-  await viewer.updateComplete;
-  texts[id] = viewer.shadowRoot.querySelector('.expanded-endpoint-body').innerText;
-}
-return texts;
+await viewer.scrollToPath(arguments[0]);
+await viewer.updateComplete;
+return viewer.shadowRoot.querySelector('.expanded-endpoint-body').innerText;
 """
 
 # Press TRY at an operation. The form of an operation is a shadow tree.
@@ -128,9 +92,6 @@ const form = document.querySelector('rapi-doc').shadowRoot.querySelector('api-re
 return form.shadowRoot.textContent.replace(/\\s+/g, ' ');
 """
 
-# Send a request to another site, and return how it ended.
-ASK = "return fetch(arguments[0]).then(() => 'answered', error => error.name);"
-
 
 def path_id(method: str, route: str) -> str:
     """Return the id that the viewer gives to an operation."""
@@ -138,94 +99,45 @@ def path_id(method: str, route: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Start the service under a path."""
-    with Service(make_database(), tmp_path_factory.mktemp("service"), path="/flags") as service:
-        yield service
-
-
-def open_viewer(browser: Browser, url: str) -> None:
-    """Open the page, and wait until it lists the operations."""
-    browser.open(url)
-    browser.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
-
-
-@pytest.fixture(scope="module")
-def page(session_window: Window, service: Service) -> Browser:
+def page(module_window: Window) -> Window:
     """The browser with the open page. It renders for seconds, so the tests use it one after another."""
-    session_window.forget()
-    open_viewer(session_window, f"{service.origin}/flags/docs")
-    return session_window
+    module_window.forget()
+    module_window.visit("/docs")
+    module_window.wait_for(NAVIGATION, lambda links: len(links) >= len(OPERATIONS))
+    return module_window
 
 
-def check_list(browser: Browser, origin: str, path: str) -> None:
-    """Assert that the open page lists every operation, and has loaded nothing from other sites."""
-    entries = browser.run(NAVIGATION)
+@pytest.mark.slow
+def test_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Window, demo: Service) -> None:
+    entries = page.run(NAVIGATION)
     summaries = {path_id(method, route): operation["summary"] for (method, route), operation in OPERATIONS.items()}
     assert {key: text.split(" ", 1)[1] for key, text in entries} == summaries
     # The search comes before its deprecated form.
     ids = [key for key, _ in entries]
     assert ids.index("get-/api/admin/search/events") < ids.index("post-/api/admin/events/search")
-    assert browser.run(COUNT_NODES) < 5000
-    loaded = browser.addresses()
-    assert {f"{origin}{path}", f"{origin}{path}/{SCRIPT}"} <= set(loaded)
-    assert [address for address in loaded if not address.startswith((f"{origin}/", "data:"))] == []
-    assert browser.complaints() == []
-
-
-@pytest.mark.slow
-def test_the_page_lists_every_operation_and_loads_nothing_from_other_sites(page: Browser, service: Service) -> None:
-    check_list(page, service.origin, "/flags/docs")
-
-
-@pytest.mark.slow
-def test_the_page_warns_about_try_and_explains_authentication(page: Browser) -> None:
+    loaded = page.addresses()
+    assert {f"{demo.origin}/flags/docs", f"{demo.origin}/flags/docs/{SCRIPT}"} <= set(loaded)
+    assert [address for address in loaded if not address.startswith((f"{demo.origin}/", "data:"))] == []
+    assert page.complaints() == []
     assert page.run("return document.body.innerText").startswith("TRY sends real requests to this instance.")
-    headings = page.run(
-        "return [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('h2')].map(node => node.innerText)"
-    )
-    assert "Authentication" in headings
+    assert "Authentication" in page.run(MAIN_TEXT)
 
 
 @pytest.mark.slow
-def test_the_page_shows_every_operation(page: Browser) -> None:
-    texts = page.run(OPEN_EACH, [path_id(method, route) for method, route in OPERATIONS])
+def test_page_shows_every_operation(page: Window) -> None:
     for (method, route), operation in OPERATIONS.items():
-        text = " ".join(texts[path_id(method, route)].split())
+        text = " ".join(page.run(OPEN, path_id(method, route)).split())
         assert f"{method.upper()} {route}" in text
         assert operation["summary"] in text
         # The page shows code without its backticks, and with spaces of its own.
         assert operation["description"].replace("`", "")[:50] in text
-    assert page.run(COUNT_NODES) < 5000
-
-
-@pytest.mark.slow
-def test_a_tag_shows_its_description(page: Browser) -> None:
-    tag = DOCUMENT["tags"][0]
+    # A click on a tag shows its description.
     page.run("document.querySelector('rapi-doc').shadowRoot.querySelector('.nav-bar-tag').click()")
-    main = "return document.querySelector('rapi-doc').shadowRoot.querySelector('.main-content').innerText"
-    page.wait_for(main, lambda text: tag["description"] in text)
+    page.wait_for(MAIN_TEXT, lambda text: DOCUMENT["tags"][0]["description"] in text)
 
 
 @pytest.mark.slow
-def test_an_operation_can_be_tried_on_the_page(page: Browser, service: Service) -> None:
+def test_operation_can_be_tried_on_the_page(page: Window, demo: Service) -> None:
     page.run(PRESS, "get-/health")
     page.wait_for(RESPONSE, lambda text: '"health": "GOOD"' in text)
-    assert f"{service.origin}/flags/health" in page.addresses()
-    # Chromium may still complain about the test before, which opened all operations within seconds.
-    assert [text for text in page.complaints() if "Throttling navigation" not in text] == []
-
-
-@pytest.mark.slow
-def test_the_browser_keeps_the_page_from_other_sites(page: Browser, service: Service) -> None:
-    # The same service under another name: it would answer.
-    other = f"http://localhost:{urlsplit(service.origin).port}/health"
-    assert page.run(ASK, f"{service.origin}/health") == "answered"
-    assert page.run(ASK, other) == "TypeError"
-    assert any("Content Security Policy" in complaint for complaint in page.complaints())
-
-
-@pytest.mark.slow
-def test_the_page_works_without_the_path_of_the_service(page: Browser, service: Service) -> None:
-    open_viewer(page, f"{service.origin}/docs")
-    check_list(page, service.origin, "/docs")
+    assert f"{demo.origin}/flags/health" in page.addresses()

@@ -1,30 +1,28 @@
 """The page of a flag in a browser: roll it out, and edit a strategy without losing anything."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.support.browser import Browser
-from tests.support.instance import SETTINGS
-from tests.support.service import Service
+from tests.support.demo import ADMIN
+from tests.support.sdk_project import Project
+from tests.support.service import Service, wait_until
 from tests.support.window import Window
 
-FLAG = "/api/admin/projects/default/features"
+pytestmark = pytest.mark.slow
 STRATEGIES = "environments/development/strategies"
-# Click the first visible link or button with this text, and return whether there is one.
-CLICK = """
-const found = [...document.querySelectorAll('main a, main button, main summary')].find(
-    (element) => element.textContent.trim() === arguments[0] && element.checkVisibility());
-found?.click();
-return Boolean(found);
-"""
+# Set the first visible field with this name.
 FILL = """
-const field = document.getElementById(arguments[0]);
+const fields = [...document.querySelectorAll('main form [name]')];
+const field = fields.find((field) => field.name === arguments[0] && field.checkVisibility());
 field.value = arguments[1];
 field.dispatchEvent(new Event('input', { bubbles: true }));
 """
-TEXT = "return document.querySelector('main')?.innerText ?? ''"
+SHOWN = """
+const fields = [...document.querySelectorAll('main form [name^="parameters."]')];
+return fields.filter((field) => field.checkVisibility()).map((field) => [field.name, field.value]);
+"""
+VARIANT = {"weight": 1, "weightType": "variable", "stickiness": "default"}
 # Everything that a form could lose: what it does not show, and what browsers change in fields.
 FULL = {
     "name": "flexibleRollout",
@@ -38,252 +36,164 @@ FULL = {
     ],
     "variants": [
         {"name": "blue", "weight": 300, "weightType": "fix", "stickiness": "random"},
-        {
-            "name": " red ",
-            "weight": 700,
-            "weightType": "variable",
-            "stickiness": "default",
-            "payload": {"type": "string", "value": "\nfirst\r\nsecond\n"},
-        },
-        {
-            "name": "empty",
-            "weight": 1,
-            "weightType": "variable",
-            "stickiness": "default",
-            "payload": {"type": "string", "value": ""},
-        },
-        {
-            "name": "json",
-            "weight": 1,
-            "weightType": "variable",
-            "stickiness": "default",
-            "payload": {"type": "json", "value": '\n{"a":  "</textarea><b>\\u00e9"}'},
-        },
+        VARIANT | {"name": " red ", "weight": 700, "payload": {"type": "string", "value": "\nfirst\r\nsecond\n"}},
+        VARIANT | {"name": "empty", "payload": {"type": "string", "value": ""}},
+        VARIANT | {"name": "json", "payload": {"type": "json", "value": '\n{"a":  "</textarea><b>\\u00e9"}'}},
     ],
     "disabled": True,
 }
 
 
-class Api:
-    """Requests with the session of the administrator."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        login = service.request(
-            "POST", "/auth/simple/login", {"username": "admin", "password": SETTINGS["INIT_ADMIN_PASSWORD"]}
-        )
-        self.cookie = login.headers["Set-Cookie"].partition(";")[0]
-
-    def __call__(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self.service.request(method, path, body, {"Cookie": self.cookie})
-        assert answer.status < 300, answer.body
-        return answer.json if answer.body else None
+@pytest.fixture
+def reader(window: Window, demo_url: str) -> Window:
+    """A browser in which an administrator is logged in."""
+    window.log_in(demo_url, ADMIN)
+    return window
 
 
-@pytest.fixture(scope="module")
-def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Start a new instance."""
-    folder = tmp_path_factory.mktemp("service")
-    with Service(make_database(), folder, CLIENT_KEEP_MS=0) as service:
-        yield service
+def edit(reader: Window, project: Project, flag: str, strategy: Any, **changes: str) -> Any:
+    """Create a flag with a strategy, save the form of the strategy with these changes, and return both records."""
+    project.create(project.features, {"name": flag})
+    place = f"{project.features}/{flag}/{STRATEGIES}"
+    before = project.create(place, strategy)
+    page = f"/projects/{project.id}/flags/{flag}"
+    reader.visit(f"{page}/{STRATEGIES}/{before['id']}")
+    for name, text in changes.items():
+        reader.run(FILL, name, text)
+    reader.click("button", "Save strategy")
+    reader.wait_for_path(page)
+    return before, project.get(f"{place}/{before['id']}")
 
 
-@pytest.fixture(scope="module")
-def api(service: Service) -> Api:
-    """The administrator, without a browser."""
-    return Api(service)
+@pytest.mark.parametrize("flag", ["checkout-page", "it's-(new)!*"])
+def test_flag_is_created_and_rolled_out_to_a_quarter_of_all_users(flag: str, demo: Service, reader: Window) -> None:
+    project = Project(demo, f"rollout-{len(flag)}")
+    reader.visit(f"/projects/{project.id}")
+    reader.click("button", "Create flag")
+    reader.type("Name", flag)
+    reader.click("button", "Create flag")
+    reader.wait_for_path(f"/projects/{project.id}/flags/{flag}")
+    reader.click("link", "Add strategy in development")
+    reader.wait_for("return location.pathname + document.readyState", lambda at: at.endswith("/strategies/newcomplete"))
+    reader.run(FILL, "parameters.rollout", "25")
+    assert reader.run("return document.querySelector('output').textContent") == "25 %"
+    reader.click("button", "Add strategy")
+    reader.wait_for_text("25 % of users", f"added a strategy to {flag}")
+    reader.click("switch", f"{flag} in development")
+    reader.wait_for_text(f"switched {flag} on in development")
+    headers = {"Authorization": project.token("client")}
+
+    def rollouts() -> list[str]:
+        features = demo.get("/api/client/features", headers=headers).json["features"]
+        enabled = [feature for feature in features if (feature["name"], feature["enabled"]) == (flag, True)]
+        return [strategy["parameters"]["rollout"] for feature in enabled for strategy in feature["strategies"]]
+
+    wait_until(lambda: rollouts() == ["25"], "applications got the flag")
+    reader.visit(f"/projects/{project.id}")
+    reader.click("link", flag)
+    reader.wait_for("return decodeURIComponent(location.pathname)", lambda path: path.endswith(f"/flags/{flag}"))
 
 
-@pytest.fixture(scope="module")
-def browser(service: Service, api: Api, session_window: Window) -> Window:
-    """A browser in which the administrator is logged in."""
-    browser = session_window
-    browser.forget()
-    browser.open(f"{service.origin}/health")
-    name, _, value = api.cookie.partition("=")
-    browser.call("POST", f"/session/{browser.session}/cookie", {"cookie": {"name": name, "value": value}})
-    return browser
-
-
-def click(browser: Browser, text: str) -> None:
-    """Click a link or a button as soon as it is visible."""
-    browser.wait_for(CLICK, bool, text)
-
-
-@pytest.mark.slow
-def test_a_flag_is_created_and_rolled_out_to_a_quarter_of_all_users(
-    service: Service, api: Api, browser: Browser
-) -> None:
-    browser.open(f"{service.origin}/projects/default")
-    click(browser, "Create flag")
-    browser.run(FILL, "flag-name", "checkout")
-    browser.run("document.querySelector('#create-flag form').requestSubmit()")
-    click(browser, "Add strategy in development")
-    browser.wait_for("return location.pathname", lambda path: path.endswith("/strategies/new"))
-    browser.wait_for("return document.readyState", lambda state: state == "complete")
-    browser.run(FILL, "parameter-1-1", "25")
-    assert browser.run("return document.querySelector('output').textContent") == "25 %"
-    click(browser, "Add strategy")
-    browser.wait_for(TEXT, lambda text: "25 % of users" in text and "added a strategy to checkout" in text)
-    browser.run("document.querySelector('[role=switch]').click()")
-    browser.wait_for(TEXT, lambda text: "switched checkout on in development" in text)
-    assert browser.complaints() == []
-    token = api("POST", "/api/admin/api-tokens", {"tokenName": "t", "type": "client", "environment": "development"})
-    document = service.get("/api/client/features", headers={"Authorization": token["secret"]}).json
-    [flag] = document["features"]
-    assert (flag["name"], flag["enabled"]) == ("checkout", True)
-    assert [strategy["parameters"]["rollout"] for strategy in flag["strategies"]] == ["25"]
-
-
-@pytest.mark.slow
-def test_a_flag_can_have_a_name_with_quotes_and_parentheses(service: Service, api: Api, browser: Browser) -> None:
-    name = "it's-(new)!*"
-    browser.open(f"{service.origin}/projects/default")
-    click(browser, "Create flag")
-    browser.run(FILL, "flag-name", name)
-    browser.run("document.querySelector('#create-flag form').requestSubmit()")
-    browser.wait_for("return location.pathname", lambda path: path.endswith("/flags/it's-(new)!*"))
-    click(browser, "Add strategy in development")
-    browser.wait_for("return location.pathname", lambda path: path.endswith("/strategies/new"))
-    browser.wait_for("return document.readyState", lambda state: state == "complete")
-    click(browser, "Add strategy")
-    browser.wait_for(TEXT, lambda text: f"added a strategy to {name}" in text)
-    browser.run("document.querySelector('[role=switch]').click()")
-    browser.wait_for(TEXT, lambda text: f"switched {name} on in development" in text)
-    browser.open(f"{service.origin}/projects/default")
-    click(browser, name)
-    browser.wait_for("return location.pathname", lambda path: "/flags/it" in path)
-    assert browser.complaints() == []
-    api("DELETE", f"{FLAG}/{name}")
-
-
-CHOOSE = """
-const select = document.getElementById(arguments[0]);
-select.value = arguments[1];
-select.dispatchEvent(new Event('input', { bubbles: true }));
-"""
-SHOWN = """
-const fields = [...document.querySelectorAll('main form [name^="parameters."]')];
-return fields.filter((field) => field.checkVisibility()).map((field) => [field.name, field.value]);
-"""
-FILL_SHOWN = """
-const fields = [...document.querySelectorAll('main form [name]')];
-const field = fields.find((field) => field.name === arguments[0] && field.checkVisibility());
-field.value = arguments[1];
-"""
-
-
-@pytest.mark.slow
-def test_a_strategy_gets_the_type_that_the_form_shows(service: Service, api: Api, browser: Browser) -> None:
-    api("POST", FLAG, {"name": "typed"})
-    page = f"{service.origin}/projects/default/flags/typed"
-    browser.open(f"{page}/{STRATEGIES}/new")
-    browser.wait_for("return document.readyState", lambda state: state == "complete")
-    click(browser, "Add constraint")
-    browser.run(FILL_SHOWN, "values", "7")
-    browser.run(FILL_SHOWN, "title", "The office")
-    browser.run(FILL_SHOWN, "parameters.groupId", "mine")
-    browser.run(CHOOSE, "type", "remoteAddress")
-    assert browser.run(SHOWN) == [["parameters.IPs", ""]]
-    browser.run(FILL_SHOWN, "parameters.IPs", "10.0.0.1")
+def test_strategy_gets_the_type_that_the_form_shows(demo: Service, reader: Window) -> None:
+    project = Project(demo, "typed")
+    project.create(project.features, {"name": "typed"})
+    page = "/projects/typed/flags/typed"
+    reader.visit(f"{page}/{STRATEGIES}/new")
+    reader.wait_for("return document.readyState", lambda state: state == "complete")
+    reader.click("button", "Add constraint")
+    reader.run(FILL, "values", "7")
+    reader.run(FILL, "title", "The office")
+    reader.run(FILL, "parameters.groupId", "mine")
+    reader.run(FILL, "name", "remoteAddress")
+    assert reader.run(SHOWN) == [["parameters.IPs", ""]]
+    reader.run(FILL, "parameters.IPs", "10.0.0.1")
     # Nothing that was typed is lost by another choice.
-    browser.run(CHOOSE, "type", "flexibleRollout")
-    assert ["parameters.groupId", "mine"] in browser.run(SHOWN)
-    browser.run(CHOOSE, "type", "default")
-    assert browser.run(SHOWN) == []
-    browser.run(CHOOSE, "type", "remoteAddress")
-    assert browser.run(SHOWN) == [["parameters.IPs", "10.0.0.1"]]
-    click(browser, "Add strategy")
-    browser.wait_for("return location.href", lambda address: address == page)
-    [strategy] = api("GET", f"{FLAG}/typed/{STRATEGIES}")
+    reader.run(FILL, "name", "flexibleRollout")
+    assert ["parameters.groupId", "mine"] in reader.run(SHOWN)
+    reader.run(FILL, "name", "default")
+    assert reader.run(SHOWN) == []
+    reader.run(FILL, "name", "remoteAddress")
+    assert reader.run(SHOWN) == [["parameters.IPs", "10.0.0.1"]]
+    reader.click("button", "Add strategy")
+    reader.wait_for_path(page)
+    [strategy] = project.get(f"{project.features}/typed/{STRATEGIES}")
     assert (strategy["name"], strategy["title"]) == ("remoteAddress", "The office")
     assert strategy["parameters"] == {"IPs": "10.0.0.1"}
     assert [constraint["values"] for constraint in strategy["constraints"]] == [["7"]]
 
 
-@pytest.mark.slow
-def test_a_strategy_that_is_saved_without_a_change_stays_as_it_is(service: Service, api: Api, browser: Browser) -> None:
-    api("POST", FLAG, {"name": "full"})
-    before = api("POST", f"{FLAG}/full/{STRATEGIES}", FULL)
-    page = f"{service.origin}/projects/default/flags/full"
-    browser.open(f"{page}/{STRATEGIES}/{before['id']}")
-    click(browser, "Save strategy")
-    browser.wait_for("return location.href", lambda address: address == page)
-    assert api("GET", f"{FLAG}/full/{STRATEGIES}/{before['id']}") == before
-    events = api("GET", "/api/admin/search/events?feature=IS:full")["events"]
+def test_strategy_that_is_saved_without_a_change_stays_as_it_is(demo: Service, reader: Window) -> None:
+    project = Project(demo, "full")
+    before, after = edit(reader, project, "full", FULL)
+    assert after == before
+    events = project.get("/api/admin/search/events?feature=IS:full")["events"]
     assert "feature-strategy-update" not in [event["type"] for event in events]
 
 
-@pytest.mark.slow
-def test_a_parameter_keeps_a_name_that_javascript_uses(service: Service, api: Api, browser: Browser) -> None:
-    parameters = [{"name": "__proto__", "type": "string"}, {"name": "constructor", "type": "string"}]
-    api("POST", "/api/admin/strategies", {"name": "odd", "parameters": parameters})
-    api("POST", FLAG, {"name": "odd"})
+def test_parameter_keeps_a_name_that_javascript_uses(demo: Service, reader: Window) -> None:
+    project = Project(demo, "odd")
     texts = {"__proto__": "one", "constructor": "two"}
-    before = api("POST", f"{FLAG}/odd/{STRATEGIES}", {"name": "odd", "parameters": texts})
-    page = f"{service.origin}/projects/default/flags/odd"
-    browser.open(f"{page}/{STRATEGIES}/{before['id']}")
-    browser.run(FILL, "title", "Changed")
-    click(browser, "Save strategy")
-    browser.wait_for("return location.href", lambda address: address == page)
-    assert api("GET", f"{FLAG}/odd/{STRATEGIES}/{before['id']}") == before | {"title": "Changed"}
+    parameters = [{"name": name, "type": "string"} for name in texts]
+    project.create("/api/admin/strategies", {"name": "odd", "parameters": parameters})
+    before, after = edit(reader, project, "odd", {"name": "odd", "parameters": texts}, title="Changed")
+    assert after == before | {"title": "Changed"}
 
 
-@pytest.mark.slow
-def test_variants_of_a_flag_are_added_and_removed(service: Service, api: Api, browser: Browser) -> None:
-    api("POST", FLAG, {"name": "variants"})
-    path = f"{FLAG}/variants/environments/development/variants"
+def test_variants_of_a_flag_are_added_and_removed(demo: Service, reader: Window) -> None:
+    project = Project(demo, "variants")
+    project.create(project.features, {"name": "variants"})
+    path = f"{project.features}/variants/environments/development/variants"
     override = {"contextName": "userId", "values": ["7", " 8"]}
-    api("PUT", path, [{"name": "blue", "weight": 1000, "overrides": [override]}])
-    browser.open(f"{service.origin}/projects/default/flags/variants")
-    click(browser, "Variants of the flag in development: blue 100 %")
-    click(browser, "Add variant")
-    browser.run(
-        "document.querySelectorAll('[data-list=variants] > [data-item]')[1].querySelector('[name=name]').value = 'red'"
-    )
-    browser.run("document.querySelectorAll('button[data-add=overrides]')[1].click()")
-    row = "document.querySelectorAll('[data-list=overrides]')[1]"
-    browser.run(f"{row}.querySelector('[name=contextName]').value = 'country'")
-    browser.run(f"{row}.querySelector('[name=values]').value = 'NO\\nSE'")
-    click(browser, "Save variants")
-    browser.wait_for(TEXT, lambda text: "blue 50 %, red 50 %" in text)
-    blue, red = api("GET", path)["variants"]
+    project.request("PUT", path, [{"name": "blue", "weight": 1000, "overrides": [override]}])
+    reader.visit("/projects/variants/flags/variants")
+    reader.click("DisclosureTriangle", "Variants of the flag in development: blue 100 %")
+    reader.click("button", "Add variant")
+    reader.run("""
+        const row = document.querySelectorAll('[data-list=variants] > [data-item]')[1];
+        row.querySelector('[name=name]').value = 'red';
+        row.querySelector('button[data-add=overrides]').click();
+        row.querySelector('[name=contextName]').value = 'country';
+        row.querySelector('[data-list=overrides] [name=values]').value = 'NO\\nSE';
+    """)
+    reader.click("button", "Save variants")
+    reader.wait_for_text("blue 50 %, red 50 %")
+    blue, red = project.get(path)["variants"]
     assert (blue["overrides"], red["name"]) == ([override], "red")
     assert red["overrides"] == [{"contextName": "country", "values": ["NO", "SE"]}]
-    for _ in range(2):
-        click(browser, "Remove variant")
-    click(browser, "Save variants")
-    browser.wait_for(TEXT, lambda text: "Variants of the flag in development: none" in text)
-    assert api("GET", path)["variants"] == []
+    reader.run(
+        "document.querySelectorAll('[data-list=variants] > [data-item] > p [data-remove]').forEach((b) => b.click())"
+    )
+    reader.click("button", "Save variants")
+    reader.wait_for_text("Variants of the flag in development: none")
+    assert project.get(path)["variants"] == []
 
 
-@pytest.mark.slow
-def test_the_focus_follows_a_strategy_that_moves(service: Service, api: Api, browser: Browser) -> None:
-    api("POST", FLAG, {"name": "order"})
-    ids = [api("POST", f"{FLAG}/order/{STRATEGIES}", {"name": "default"})["id"] for _ in range(3)]
-    browser.open(f"{service.origin}/projects/default/flags/order")
+def test_focus_follows_a_strategy_that_moves(demo: Service, reader: Window) -> None:
+    project = Project(demo, "order")
+    project.create(project.features, {"name": "order"})
+    place = f"{project.features}/order/{STRATEGIES}"
+    ids = [project.create(place, {"name": "default"})["id"] for _ in range(3)]
+    reader.visit("/projects/order/flags/order")
     button = f"{ids[0]}-down"
-    browser.run("const button = document.getElementById(arguments[0]); button.focus(); button.click();", button)
-    browser.wait_for(TEXT, lambda text: "changed the order of the strategies" in text)
-    assert browser.run("return document.activeElement.id") == button
-    strategies = api("GET", f"{FLAG}/order/{STRATEGIES}")
-    assert [strategy["id"] for strategy in strategies] == [ids[1], ids[0], ids[2]]
+    reader.run("const button = document.getElementById(arguments[0]); button.focus(); button.click();", button)
+    reader.wait_for_text("changed the order of the strategies")
+    assert reader.run("return document.activeElement.id") == button
+    assert [strategy["id"] for strategy in project.get(place)] == [ids[1], ids[0], ids[2]]
 
 
-@pytest.mark.slow
-def test_a_flag_is_cloned_and_the_clone_moved(service: Service, api: Api, browser: Browser) -> None:
-    api("POST", FLAG, {"name": "original"})
-    api("POST", f"{FLAG}/original/{STRATEGIES}", {"name": "default", "title": "For all"})
-    api("POST", "/api/admin/projects", {"id": "shop", "name": "Shop"})
-    browser.open(f"{service.origin}/projects/default/flags/original")
-    click(browser, "Clone")
-    browser.run(FILL, "clone-name", "clone")
-    browser.run("document.querySelector('#clone-flag form').requestSubmit()")
-    browser.wait_for("return location.pathname", lambda path: path == "/projects/default/flags/clone")
-    browser.wait_for(TEXT, lambda text: "For all" in text)
-    click(browser, "Move")
-    browser.run(FILL, "target", "shop")
-    browser.run("document.querySelector('#move-flag form').requestSubmit()")
-    browser.wait_for("return location.pathname", lambda path: path == "/projects/shop/flags/clone")
-    browser.wait_for(TEXT, lambda text: "moved clone from default to shop" in text)
-    assert browser.complaints() == []
+def test_flag_is_cloned_and_the_clone_moved(demo: Service, reader: Window) -> None:
+    project = Project(demo, "source")
+    Project(demo, "target")
+    project.create(project.features, {"name": "original"})
+    project.create(f"{project.features}/original/{STRATEGIES}", {"name": "default", "title": "For all"})
+    reader.visit("/projects/source/flags/original")
+    reader.click("button", "Clone")
+    reader.run(FILL, "name", "clone")
+    reader.run("document.querySelector('#clone-flag form').requestSubmit()")
+    reader.wait_for_path("/projects/source/flags/clone")
+    reader.wait_for_text("For all")
+    reader.click("button", "Move")
+    reader.run(FILL, "newProjectId", "target")
+    reader.run("document.querySelector('#move-flag form').requestSubmit()")
+    reader.wait_for_path("/projects/target/flags/clone")
+    reader.wait_for_text("moved clone from source to target")

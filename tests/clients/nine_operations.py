@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from http import HTTPStatus
 from typing import TypeVar
 
-from client import AuthenticatedClient, Client  # pyright: ignore[reportMissingImports]
+from client import AuthenticatedClient, Client, models  # pyright: ignore[reportMissingImports]
 from client.api.events import search_events, search_events_deprecated  # pyright: ignore[reportMissingImports]
 from client.api.insights import get_insights  # pyright: ignore[reportMissingImports]
 from client.api.login import log_in  # pyright: ignore[reportMissingImports]
@@ -19,20 +19,6 @@ from client.api.projects import get_project_access, get_project_overview  # pyri
 from client.api.signup import sign_up  # pyright: ignore[reportMissingImports]
 from client.api.signup_tokens import update_signup_token  # pyright: ignore[reportMissingImports]
 from client.api.strategies import delete_strategy  # pyright: ignore[reportMissingImports]
-from client.models import (  # pyright: ignore[reportMissingImports]
-    CreateInvitedUserSchema,
-    DeprecatedSearchEventsSchema,
-    EventSearchResponseSchema,
-    EventsSchema,
-    EventTypeSchema,
-    InstanceInsightsSchema,
-    LoginSchema,
-    ProjectAccessSchema,
-    ProjectOverviewSchema,
-    PublicSignupTokenSchema,
-    PublicSignupTokenUpdateSchema,
-    UserSchema,
-)
 
 Model = TypeVar("Model")
 
@@ -49,21 +35,26 @@ admin = AuthenticatedClient(base_url=given["url"], token=given["apiToken"], pref
 anonymous = Client(base_url=given["url"])
 place = [given[name] for name in ("project", "flag", "environment", "strategy")]
 
-change = PublicSignupTokenUpdateSchema(expires_at=datetime(2040, 1, 1, tzinfo=UTC))
-token = expect(PublicSignupTokenSchema, update_signup_token.sync(given["signupToken"], client=admin, body=change))
-person = CreateInvitedUserSchema(
-    email=given["email"], name="Ada", username=given["username"], password=given["password"]
+change = models.PublicSignupTokenUpdateSchema(expires_at=datetime(2040, 1, 1, tzinfo=UTC))
+token = expect(
+    models.PublicSignupTokenSchema, update_signup_token.sync(given["signupToken"], client=admin, body=change)
 )
-user = expect(UserSchema, sign_up.sync(given["signupToken"], client=anonymous, body=person))
-login = LoginSchema(username=given["username"], password=given["password"])
-logged_in = expect(UserSchema, log_in.sync(client=anonymous, body=login))
-insights = expect(InstanceInsightsSchema, get_insights.sync(client=admin, from_=date(2026, 1, 5), to=date(2026, 1, 11)))
-overview = expect(ProjectOverviewSchema, get_project_overview.sync(given["project"], client=admin))
-access = expect(ProjectAccessSchema, get_project_access.sync(given["project"], client=admin))
+fields = {name: given[name] for name in ("email", "username", "password")}
+person = models.CreateInvitedUserSchema(name="Ada", **fields)
+user = expect(models.UserSchema, sign_up.sync(given["signupToken"], client=anonymous, body=person))
+login = models.LoginSchema(username=given["username"], password=given["password"])
+logged_in = expect(models.UserSchema, log_in.sync(client=anonymous, body=login))
+insights = expect(
+    models.InstanceInsightsSchema, get_insights.sync(client=admin, from_=date(2026, 1, 5), to=date(2026, 1, 11))
+)
+overview = expect(models.ProjectOverviewSchema, get_project_overview.sync(given["project"], client=admin))
+access = expect(models.ProjectAccessSchema, get_project_access.sync(given["project"], client=admin))
 deletion = delete_strategy.sync_detailed(*place, client=admin)
-search = expect(EventSearchResponseSchema, search_events.sync(client=admin, feature=f"IS:{given['flag']}", limit=1))
-query = DeprecatedSearchEventsSchema(feature=given["flag"], type_=EventTypeSchema.FEATURE_STRATEGY_REMOVE)
-found = expect(EventsSchema, search_events_deprecated.sync(client=admin, body=query))
+search = expect(
+    models.EventSearchResponseSchema, search_events.sync(client=admin, feature=f"IS:{given['flag']}", limit=1)
+)
+query = models.DeprecatedSearchEventsSchema(feature=given["flag"], type_=models.EventTypeSchema.FEATURE_STRATEGY_REMOVE)
+found = expect(models.EventsSchema, search_events_deprecated.sync(client=admin, body=query))
 
 print(
     json.dumps(

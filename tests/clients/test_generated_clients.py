@@ -43,14 +43,9 @@ def service(make_database: Callable[..., str], tmp_path_factory: pytest.TempPath
 
 def run(folder: Path, *command: str, **environment: str) -> str:
     """Run a program in a folder, and return what it prints on stdout and stderr. Fail if its exit status is not 0."""
+    environ = os.environ | {"NO_COLOR": "1"} | environment
     done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"NO_COLOR": "1"} | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=PATIENCE,
+        command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -95,48 +90,28 @@ def test_openapi_python_client_generates_and_calls_every_operation(service: Serv
     program = Path(sys.executable).with_name("openapi-python-client")
     # The program formats its output with ruff, which is beside it.
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
-    command = (
-        str(program),
-        "generate",
-        "--path",
-        str(DOCS / "openapi.json"),
-        "--output-path",
-        "client",
-        "--meta",
-        "none",
-    )
-    output = run(tmp_path, *command, "--fail-on-warning", PATH=path)
-    assert "warning" not in output.lower(), output
+    command = [str(program), "generate", "--path", str(DOCS / "openapi.json"), "--output-path", "client"]
+    run(tmp_path, *command, "--meta", "none", "--fail-on-warning", PATH=path)
     functions = {module.stem for module in (tmp_path / "client" / "api").glob("*/*.py")} - {"__init__"}
-    assert {name.replace("_", "") for name in functions} == {
-        operation["operationId"].lower() for operation in OPERATIONS.values()
-    }
+    ids = {operation["operationId"].lower() for operation in OPERATIONS.values()}
+    assert {name.replace("_", "") for name in functions} == ids
     given = prepare(service, "python")
-    check(
-        run(tmp_path, sys.executable, str(HERE / "nine_operations.py"), json.dumps(given), PYTHONPATH=str(tmp_path)),
-        "python",
-    )
+    program = str(HERE / "nine_operations.py")
+    check(run(tmp_path, sys.executable, program, json.dumps(given), PYTHONPATH=str(tmp_path)), "python")
 
 
 def test_openapi_ts_generates_and_calls_every_operation(service: Service, tmp_path: Path) -> None:
     if not shutil.which("npm"):
         pytest.skip("needs npm (on Debian: apt-get install npm)")
     shutil.copytree(HERE / "typescript", tmp_path, dirs_exist_ok=True)
-    installed = subprocess.run(
-        ["npm", "ci", "--engine-strict", "--no-audit", "--no-fund", "--ignore-scripts"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    command = ["npm", "ci", "--engine-strict", "--no-audit", "--no-fund", "--ignore-scripts"]
+    installed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     if installed.returncode:
         pytest.skip(f"npm cannot install the packages of tests/clients/typescript: {installed.stderr[:500]}")
     programs = tmp_path / "node_modules" / ".bin"
-    output = run(tmp_path, str(programs / "openapi-ts"), "--input", str(DOCS / "openapi.json"), "--output", "client")
-    assert not re.search(r"warn|error|⚠", output, re.IGNORECASE), output
-    functions = re.findall(
-        r"^export const (\w+) = ", (tmp_path / "client" / "sdk.gen.ts").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    run(tmp_path, str(programs / "openapi-ts"), "--input", str(DOCS / "openapi.json"), "--output", "client")
+    generated = (tmp_path / "client" / "sdk.gen.ts").read_text(encoding="utf-8")
+    functions = re.findall(r"^export const (\w+) = ", generated, re.MULTILINE)
     assert set(functions) == {operation["operationId"] for operation in OPERATIONS.values()}
     run(tmp_path, str(programs / "tsc"))
     given = prepare(service, "typescript")

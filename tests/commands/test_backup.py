@@ -15,7 +15,7 @@ import pytest
 from commands import program
 from sql.database import backup, connect, embedded, migrate, value
 from sql.database.migrate import DatabaseProblem
-from tests.support import nine
+from tests.support import comparison
 from tests.support.command_line import FLAGS, CommandLine, install, only_line, run_flags
 from tests.support.dumps import contents, fill_the_rest, make_url
 from tests.support.event_rows import add
@@ -76,7 +76,7 @@ def test_a_restored_instance_answers_the_nine_operations_as_before(
         reader = theirs.test_client()
         reader.set_cookie("session", cookie.value)
         assert reader.get("/api/admin/user").status_code == 200
-        assert nine.differences(app, theirs, before, ADMIN_KEY, ADMIN) == {}
+        assert comparison.differences(app, theirs, before, ADMIN_KEY, ADMIN) == {}
         # The log goes on as it would have.
         assert add(before) == add(after)
 

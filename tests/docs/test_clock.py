@@ -1,24 +1,12 @@
 """No test reads the clock while it is imported: at midnight, what was read then and what is read later differ."""
 
 import ast
+import re
 from collections.abc import Iterator
-
-import pytest
 
 from tests.support.service import ROOT
 
-CLOCKS = {
-    "now",
-    "today",
-    "utcnow",
-    "time",
-    "time_ns",
-    "monotonic",
-    "perf_counter",
-    "process_time",
-    "localtime",
-    "gmtime",
-}
+CLOCKS = set("now today utcnow time time_ns monotonic perf_counter process_time localtime gmtime".split())
 
 
 def called(node: ast.Call) -> str:
@@ -43,6 +31,9 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
 
 def clock_reads(source: str) -> list[str]:
     """Return the calls that read the clock at import, with their lines."""
+    # Parsing takes time, and most modules read no clock.
+    if not re.search(rf"\b({'|'.join(CLOCKS)})\(", source):
+        return []
     return [
         f"{node.lineno}: {ast.unparse(node)}"
         for node in at_import(ast.parse(source))
@@ -51,21 +42,17 @@ def clock_reads(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "TODAY = date.today()",
-        "class Case:\n    at = datetime.now(UTC)",
-        "@parametrize('at', [datetime.now(UTC)])\ndef test(at): ...",
-        "def test(at=time.time()): ...",
-    ],
-)
-def test_each_kind_of_read_is_found(source):
-    assert len(clock_reads(source)) == 1
-
-
-def test_a_read_inside_a_function_is_allowed():
-    assert clock_reads("def test():\n    return now()\nNOON = time(12, 0)\nLATER = lambda: now()") == []
+def test_check_finds_each_kind_of_read():
+    source = (
+        "TODAY = date.today()\n"
+        "class Case:\n    at = datetime.now(UTC)\n"
+        "@parametrize('at', [datetime.now(UTC)])\ndef test(at): ...\n"
+        "def test(at=time.time()): ...\n"
+        # These are allowed.
+        "def test():\n    return now()\n"
+        "NOON = time(12, 0)\nLATER = lambda: now()\n"
+    )
+    assert [read.partition(":")[0] for read in clock_reads(source)] == ["1", "3", "4", "6"]
 
 
 def test_no_module_reads_the_clock_at_import():

@@ -3,22 +3,14 @@
 import re
 from collections.abc import Iterator
 
-import pytest
 from flask import Flask
 
-from app import create_app
 from contract.routes import api_rules
-from tests.support.instance import SETTINGS
 from tests.support.service import ROOT
 from validators.returned import UNLEASH_ONLY
 
 PAGE = ROOT / "docs" / "reference" / "compatibility.md"
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
-
-
-@pytest.fixture(scope="module")
-def app() -> Flask:
-    return create_app(SETTINGS | {"DATABASE_URL": "postgresql://nowhere"})
 
 
 def without_names(path: str) -> str:
@@ -41,16 +33,16 @@ def served(app: Flask) -> Iterator[str]:
             )
 
 
-def test_every_operation_of_the_admin_api_is_here(app: Flask) -> None:
+def test_every_operation_of_the_admin_api_is_here(shared_app: Flask) -> None:
     here = set(listed("Every operation"))
     assert len(here) >= 190
-    assert here - set(served(app)) == set()
+    assert here - set(served(shared_app)) == set()
 
 
-def test_no_operation_of_the_app_is_listed_as_missing(app: Flask) -> None:
+def test_no_operation_of_the_app_is_listed_as_missing(shared_app: Flask) -> None:
     missing = set(listed("What is missing"))
     assert missing
-    assert missing & set(served(app)) == set()
+    assert missing & set(served(shared_app)) == set()
 
 
 def test_the_ignored_properties_are_listed() -> None:

@@ -1,6 +1,4 @@
-"""docs/how-to/deploy.md from its top to its end: what is typed there, typed in a shell, but for what would change this
-machine.
-"""
+"""docs/how-to/deploy.md from its top to its end, typed in a shell, but for what would change this machine."""
 
 import os
 import re
@@ -21,6 +19,7 @@ from sql.database import connect, rows
 from tests.support.deployment import PAGE, PSQL, ROLE_NAMES, Deployment, dropped
 from tests.support.service import PATIENCE, ROOT, Service, environment, free_port
 
+pytestmark = pytest.mark.slow
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```bash\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("apt-get ", "git ", "make install", "cd ", "systemctl ")
@@ -91,6 +90,11 @@ class Machine:
         """The file with the address of the database for a role."""
         return self.folder / "etc" / "flag-administration" / f"{role}-url"
 
+    @property
+    def systemd(self) -> Path:
+        """Where systemd looks for units."""
+        return self.folder / "systemd"
+
     def settings(self) -> dict[str, str]:
         """What systemd reads."""
         lines = (self.folder / "etc" / "flag-administration" / "settings").read_text(encoding="utf-8").splitlines()
@@ -111,24 +115,25 @@ def machine(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[M
             yield machine
 
 
-def output_of(machine: Machine, command: str) -> str:
-    """The output of the first block with a command."""
-    return next(text for block, text in machine.outputs.items() if command in block)
-
-
-@pytest.mark.slow
 def test_all_commands_of_the_page_work(machine):
     assert len(machine.outputs) == len(set(BLOCKS)) >= 10
     first, again = [text for block, text in machine.outputs.items() if "flags migrate" in block]
     assert "admin password" in first
     assert "API token" in first
     assert "The schema is current: version" in again
-    assert re.findall(r"(?m)^FAIL.*", output_of(machine, "flags doctor")) == []
+    report = next(text for block, text in machine.outputs.items() if "flags doctor" in block)
+    assert re.findall(r"(?m)^FAIL.*", report) == []
     # The server of the tests runs without fsync, which is a warning.
-    assert re.search(r"(?m)^(ok|warn) +database ", output_of(machine, "flags doctor"))
+    assert re.search(r"(?m)^(ok|warn) +database ", report)
+    units = {str(path.relative_to(machine.systemd)) for path in machine.systemd.rglob("*") if path.is_file()}
+    assert units == {
+        "flag-administration.service",
+        "flag-administration.service.d/database.conf",
+        "flag-administration-prune.service",
+        "flag-administration-prune.timer",
+    }
 
 
-@pytest.mark.slow
 def test_each_role_has_a_password_of_its_own_that_only_root_can_read(machine):
     assert (machine.folder / "etc" / "flag-administration").stat().st_mode & 0o777 == 0o700
     passwords = set()
@@ -139,15 +144,13 @@ def test_each_role_has_a_password_of_its_own_that_only_root_can_read(machine):
         assert re.fullmatch(r"[0-9a-f]{64}", str(address["password"]))
         passwords.add(address["password"])
     assert len(passwords) == 3
+    statement = "SELECT rolpassword FROM pg_authid WHERE rolname ~ %s"
     with psycopg.connect(machine.deployment.server) as conn:
-        kept = conn.execute(
-            "SELECT rolpassword FROM pg_authid WHERE rolname ~ %s", (f"_{machine.deployment.suffix}$",)
-        ).fetchall()
+        kept = conn.execute(statement, [f"_{machine.deployment.suffix}$"]).fetchall()
     assert [password.startswith("SCRAM-SHA-256$") for (password,) in kept] == [True] * 3
 
 
-@pytest.mark.slow
-def test_the_backup_holds_everything_and_is_roots(machine):
+def test_backup_holds_everything_and_is_roots(machine):
     [block] = [block for block in BLOCKS if "flags backup" in block]
     [backup] = machine.folder.glob("flags-*.dump")
     assert backup.stat().st_mode & 0o777 == 0o600
@@ -160,34 +163,13 @@ def test_the_backup_holds_everything_and_is_roots(machine):
     assert len([*machine.folder.glob("flags-*.dump")]) == 3
 
 
-@pytest.mark.slow
-def test_the_units_are_where_systemd_looks_for_them(machine):
-    names = {
-        str(path.relative_to(machine.folder / "systemd"))
-        for path in (machine.folder / "systemd").rglob("*")
-        if path.is_file()
-    }
-    assert names == {
-        "flag-administration.service",
-        "flag-administration.service.d/database.conf",
-        "flag-administration-prune.service",
-        "flag-administration-prune.timer",
-    }
-
-
-SESSIONS = """
-    SELECT DISTINCT usename
-      FROM pg_stat_activity
-     WHERE datname = current_database()
-       AND backend_type = 'client backend'
-       AND pid <> pg_backend_pid()
-"""
-
-
-@pytest.mark.slow
-def test_the_role_of_the_service_serves_and_the_third_one_prunes(machine):
+def test_role_of_the_service_serves_and_the_third_one_prunes(machine):
+    statement = """
+        SELECT DISTINCT usename FROM pg_stat_activity
+         WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    """
     with connect(machine.deployment.address()) as conn:
-        users = rows(conn, SESSIONS)
+        users = rows(conn, statement)
     assert [row["usename"] for row in users] == [machine.deployment.renamed("flags_service")]
     typed = "DATABASE_URL_FILE=/etc/flag-administration/prune-url flags events prune --days 60\n"
     assert machine.type(typed).startswith("Deleted 0 events before ")

@@ -10,9 +10,11 @@ from serving import metrics as meters
 from tests.support.metrics import TOKEN, Scraped, needs_promtool, promtool, read
 from tests.support.service import ROOT
 
-PAGE = ROOT / "docs" / "reference" / "metrics.md"
+TEXT = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
 ALERTS = ROOT / "docs" / "alerts.yml"
-ROW = re.compile(r"^\| `(\w+)` \| (counter|histogram|gauge) \| (.*?) ?\| (.*) \|$", re.MULTILINE)
+RULES = ALERTS.read_text(encoding="utf-8")
+NAMES = re.findall(r"- alert: (\w+)$", RULES, re.MULTILINE)
+ROWS = re.findall(r"^\| `(\w+)` \| (counter|histogram|gauge) \| (.*?) ?\| (.*) \|$", TEXT, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -29,57 +31,38 @@ def text(make_app, make_database) -> str:
 
 def blocks(language: str) -> list[str]:
     """The blocks of that language in the page."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
-def test_the_page_lists_every_metric_with_type_and_labels(text):
-    documented = {
-        name: (kind, set(re.findall(r"`(\w+)`", labels)))
-        for name, kind, labels, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))
-    }
+def test_page_lists_every_metric_with_type_and_labels(text):
+    documented = {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels, _ in ROWS}
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
-    assert {name: kind for name, (kind, _) in documented.items()} == kinds
     labels: dict[str, set[str]] = {name: set() for name in kinds}
     for series, its_labels in read(text.encode()):
         name = series if series in kinds else series.rpartition("_")[0]
         labels[name] |= {label for label, _ in its_labels} - {"le"}
-    assert {name: its_labels for name, (_, its_labels) in documented.items()} == labels
+    assert documented == {name: (kind, labels[name]) for name, kind in kinds.items()}
 
 
-def test_the_page_lists_every_outcome_of_a_login(text):
-    ((meaning,),) = [
-        (row[3],) for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[0] == "flags_logins_total"
-    ]
-    documented = set(re.findall(r"`(\w+)`", meaning))
-    assert (
-        documented
-        == set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE))
-        > set(meters.OUTCOMES.values())
-    )
+def test_page_lists_every_outcome_of_a_login(text):
+    [meaning] = [meaning for name, _, _, meaning in ROWS if name == "flags_logins_total"]
+    served = set(re.findall(r'^flags_logins_total\{outcome="(\w+)"\}', text, re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", meaning)) == served > set(meters.OUTCOMES.values())
 
 
 def queries() -> list[str]:
     """The expressions of the page and of the alerts."""
-    documented = "".join(blocks("promql")) + "".join(
-        re.findall(r"routes: (.*)\.\"$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    return [
-        *(line for line in documented.splitlines() if line and not line.startswith("#")),
-        ALERTS.read_text(encoding="utf-8"),
-    ]
+    documented = "".join(blocks("promql")) + "".join(re.findall(r"routes: (.*)\.\"$", RULES, re.MULTILINE))
+    return [*(line for line in documented.splitlines() if line and not line.startswith("#")), RULES]
 
 
-def test_every_metric_that_a_query_names_is_there(text):
-    named = {name for query in queries() for name in re.findall(r"\b(?:flags|process)_\w+", query)}
-    served = {series for series, _ in read(text.encode())}
-    assert len(named) >= 8
-    assert named - served == set()
-
-
-def test_every_label_by_which_a_query_chooses_is_there_with_such_a_value(text):
+def test_metrics_and_labels_that_a_query_names_exist(text):
     has: dict[str, set[tuple[str, str]]] = {}
     for series, labels in read(text.encode()):
         has.setdefault(series, set()).update(labels)
+    named = {name for query in queries() for name in re.findall(r"\b(?:flags|process)_\w+", query)}
+    assert len(named) >= 8
+    assert named - has.keys() == set()
     chosen = [
         (series, *choice)
         for query in queries()
@@ -90,17 +73,13 @@ def test_every_label_by_which_a_query_chooses_is_there_with_such_a_value(text):
     ]
     assert len(chosen) >= 5
     for series, label, how, words in chosen:
-        found = [value for name, value in has[series] if name == label]
-        assert any(re.fullmatch(words if "~" in how else re.escape(words), value) for value in found), (
-            series,
-            label,
-            words,
-        )
+        pattern = words if "~" in how else re.escape(words)
+        found = [value for name, value in has[series] if name == label and re.fullmatch(pattern, value)]
+        assert found, (series, label, words)
 
 
-def test_the_page_lists_every_alert():
-    names = re.findall(r"- alert: (\w+)$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
-    assert names == re.findall(r"^\| `(Flags\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+def test_page_lists_every_alert():
+    assert re.findall(r"^\| `(Flags\w+)` \|", TEXT, re.MULTILINE) == NAMES
 
 
 @needs_promtool
@@ -181,7 +160,6 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
 
 @needs_promtool
 def test_each_scene_fires_exactly_its_alerts(tmp_path: Path):
-    names = re.findall(r"- alert: (\w+)$", ALERTS.read_text(encoding="utf-8"), re.MULTILINE)
     tests = []
     for series, on in SCENES.values():
         # A test of an expression does not look at the texts: ALERTS is the series that an alert which is on makes.
@@ -191,11 +169,11 @@ def test_each_scene_fires_exactly_its_alerts(tmp_path: Path):
                 "eval_time": "15m",
                 "exp_samples": [{"labels": f'{{alertname="{name}"}}', "value": 1}] if name in on else [],
             }
-            for name in names
+            for name in NAMES
         ]
         values = [{"series": name, "values": text} for name, text in series.items()]
         tests.append({"interval": "1m", "input_series": values, "promql_expr_test": asked})
-    assert {name for _, on in SCENES.values() for name in on} == set(names)
+    assert {name for _, on in SCENES.values() for name in on} == set(NAMES)
     (tmp_path / "test.yml").write_text(
         json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": tests})
     )

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from openapi_spec_validator import validate
 
 from contract import document as openapi
 from contract.fields import name_of
@@ -34,54 +33,43 @@ def target(node: dict[str, Any]) -> dict[str, Any]:
 # --- The document as a whole ------------------------------------------------------------------------------------------
 
 
-def test_the_document_is_freshly_generated() -> None:
+def test_document_is_freshly_generated() -> None:
     assert openapi.text_of(openapi.document()) == WRITTEN, "run make generate"
 
 
-def test_the_document_is_valid() -> None:
+@pytest.mark.slow
+def test_document_is_valid() -> None:
+    from openapi_spec_validator import validate
+
     assert DOCUMENT["openapi"].startswith("3.1.")
     validate(DOCUMENT)
 
 
 def test_every_route_is_documented_and_nothing_else(app: Flask) -> None:
     assert {(method, path) for method, path, _, _ in routes(app)} == set(OPERATIONS)
+    assert set(BODIES) <= set(ALL_BODIES)
 
 
-def test_every_status_is_documented_and_nothing_else(app: Flask) -> None:
-    for method, path, contract, _ in routes(app):
-        expected = {contract.status, *contract.refuses, *ALWAYS} | ({304} if contract.etag else set())
-        assert {int(status) for status in OPERATIONS[method, path]["responses"]} == expected, path
-
-
-def test_every_refusal_has_the_error_body(app: Flask) -> None:
+def test_every_response_is_documented_and_no_other(app: Flask) -> None:
     for method, path, contract, endpoint in routes(app):
-        for status, response in OPERATIONS[method, path]["responses"].items():
-            if int(status) >= 400:
-                content = target(response)["content"]["application/json"]
-                record = records.error_record(endpoint, int(status))
+        responses = {int(status): target(found) for status, found in OPERATIONS[method, path]["responses"].items()}
+        assert responses.keys() == {contract.status, *contract.refuses, *ALWAYS} | ({304} if contract.etag else set())
+        for status, response in responses.items():
+            assert sorted(response["headers"]) == sorted(records.headers(endpoint, contract, status))
+            if status >= 400:
+                content = response["content"]["application/json"]
+                record = records.error_record(endpoint, status)
                 assert content["schema"] == {"$ref": f"#/components/schemas/{record}Schema"}
                 assert fits(component(f"{record}Schema"), content["examples"]["usual"]["value"])
-        assert set(contract.errors) <= {*contract.refuses, *ALWAYS}
-
-
-def test_every_success_has_its_record_or_its_content_or_no_body(app: Flask) -> None:
-    for method, path, contract, _ in routes(app):
-        good = OPERATIONS[method, path]["responses"][str(contract.status)]
+        good = responses[contract.status]
         if contract.record:
             schemas = {"application/json": contract.record} | ({LINES: contract.lines} if contract.lines else {})
-            expected = {
+            assert good["content"] == {
                 content: {"schema": {"$ref": f"#/components/schemas/{record}Schema"}}
                 for content, record in schemas.items()
             }
-            assert good["content"] == expected
         else:
             assert list(good.get("content", {})) == ([contract.content] if contract.content else [])
-
-
-def test_the_headers_are_those_that_every_answer_is_held_against(app: Flask) -> None:
-    for method, path, contract, endpoint in routes(app):
-        for status, response in OPERATIONS[method, path]["responses"].items():
-            assert sorted(target(response)["headers"]) == sorted(records.headers(endpoint, contract, int(status)))
 
 
 # Their 401 is about a password or a link.
@@ -104,7 +92,6 @@ def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
     # A description says more than the name does.
     assert [tag for tag in DOCUMENT["tags"] if len(tag["description"].split()) < len(tag["name"].split()) + 3] == []
     for operation in OPERATIONS.values():
-        assert set(operation["tags"]) <= set(tags)
         assert operation["summary"]
         assert not operation["summary"].endswith(".")
         assert operation["description"]
@@ -113,11 +100,11 @@ def test_every_operation_has_a_tag_a_summary_and_a_description() -> None:
 
 def test_properties_of_bodies_have_types_and_no_defaults() -> None:
     for body in ALL_BODIES:
-        fields = body().fields.items()
         written = DOCUMENT["components"]["schemas"][name_of(body)].get("properties", {})
         assert [name for name, schema in written.items() if "default" in schema] == []
-        read_only = [field.data_key or name for name, field in fields if isinstance(field, Ignored | ReadOnly)]
-        assert [name for name in read_only if not {"type", "anyOf", "enum", "$ref"} & written[name].keys()] == [], body
+        for name, field in body().fields.items():
+            if isinstance(field, Ignored | ReadOnly):
+                assert {"type", "anyOf", "enum", "$ref"} & written[field.data_key or name].keys(), (body, name)
 
 
 # The verbs of operationIds, by method.
@@ -139,41 +126,19 @@ def test_every_operation_id_is_a_verb_of_a_short_list_and_a_noun() -> None:
     for (method, _), operation in OPERATIONS.items():
         verbs = VERBS[method].replace(" ", "|")
         # These three are better known than createSession.
-        assert re.fullmatch(rf"({verbs})[A-Z][A-Za-z]*|logIn|logOut|signUp", operation["operationId"]), operation[
-            "operationId"
-        ]
+        name = operation["operationId"]
+        assert re.fullmatch(rf"({verbs})[A-Z][A-Za-z]*|logIn|logOut|signUp", name), name
 
 
-def test_a_get_of_an_array_or_a_collection_is_named_list_or_search() -> None:
-    collections = {path.rpartition("/{")[0] for _, path in OPERATIONS if path.endswith("}")}
-    for (method, path), operation in OPERATIONS.items():
-        schema = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        if method == "get" and (path in collections or target(schema).get("type") == "array"):
-            assert operation["operationId"].startswith(("list", "search")), operation["operationId"]
-
-
-def test_every_parameter_of_a_path_is_documented_in_its_order() -> None:
+def test_every_parameter_is_documented() -> None:
     for (_, path), operation in OPERATIONS.items():
-        documented = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
-        assert documented == re.findall(r"{([A-Za-z]+)}", path)
-
-
-def schemas(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the document that has a type."""
-    if isinstance(node, dict):
-        if isinstance(node.get("type"), str | list):
-            yield node
-        for inner in node.values():
-            yield from schemas(inner)
-    elif isinstance(node, list):
-        for inner in node:
-            yield from schemas(inner)
-
-
-def test_every_array_has_items() -> None:
-    arrays = [schema for schema in schemas(DOCUMENT) if "array" in schema["type"]]
-    assert len(arrays) > 50
-    assert [schema for schema in arrays if "items" not in schema] == []
+        parameters = operation["parameters"]
+        in_path = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
+        assert in_path == re.findall(r"{([A-Za-z]+)}", path)
+        assert all(one["schema"].get("examples") for one in parameters if one.get("required")), path
+        # No two of them differ only by brackets.
+        names = [parameter["name"].removesuffix("[]") for parameter in parameters]
+        assert len(set(names)) == len(names), path
 
 
 def bad_examples(schema: Any, place: str) -> Iterator[str]:
@@ -199,47 +164,7 @@ def test_every_text_and_number_of_a_response_has_a_valid_example() -> None:
     assert wrong == []
 
 
-def example_of(path: str, method: str, name: str) -> str:
-    """The example of a parameter, which the curl commands use."""
-    [parameter] = [each for each in DOCUMENT["paths"][path][method]["parameters"] if each["name"] == name]
-    return parameter["schema"]["examples"][0]
-
-
-def test_every_required_parameter_has_an_example() -> None:
-    for operation in OPERATIONS.values():
-        required = [parameter for parameter in operation["parameters"] if parameter.get("required")]
-        assert all(parameter["schema"].get("examples") for parameter in required), operation["operationId"]
-
-
-def test_the_path_of_a_record_names_the_record_of_the_example_that_creates_it() -> None:
-    compared = 0
-    for path in (path for path in DOCUMENT["paths"] if path.endswith("/{name}")):
-        collection = DOCUMENT["paths"].get(path.removesuffix("/{name}"), {})
-        if "post" in collection:
-            body = collection["post"]["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
-            assert example_of(path, "get", "name") == body["name"]
-            compared += 1
-    assert compared == 4
-
-
-def test_api_tokens_are_found_by_name_and_changed_by_secret() -> None:
-    path = "/api/admin/api-tokens/{apiToken}"
-    assert "." not in example_of(path, "get", "apiToken")
-    for method in ("put", "delete"):
-        assert example_of(path, method, "apiToken").startswith("checkout:production.")
-
-
-def test_no_operation_has_two_parameters_that_differ_only_by_brackets() -> None:
-    for operation in OPERATIONS.values():
-        names = [parameter["name"].removesuffix("[]") for parameter in operation["parameters"]]
-        assert len(set(names)) == len(names), operation["operationId"]
-
-
-def test_api_md_names_no_body_that_is_no_more() -> None:
-    assert set(BODIES) <= set(ALL_BODIES)
-
-
-def test_the_document_names_no_internal_file_or_path() -> None:
+def test_document_names_no_internal_file_or_path() -> None:
     assert not re.search(r"api\.md|decisions\.md|neighbours\.md|/work/|/home/", WRITTEN)
 
 
@@ -247,7 +172,7 @@ def test_the_document_names_no_internal_file_or_path() -> None:
 
 
 @pytest.mark.parametrize(("url", "path"), [("http://localhost", ""), ("https://example.org/flags", "/flags")])
-def test_the_document_is_served_with_the_address_of_this_service(
+def test_document_is_served_with_the_address_of_this_service(
     make_app: Callable[..., Flask], shared_url: str, url: str, path: str
 ) -> None:
     answer = Caller(make_app(shared_url, BASE_URL=url, BASE_PATH=path)).get(f"{path}/openapi.json")

@@ -18,23 +18,25 @@ ROOT = Path(__file__).parent.parent.parent
 BEGINNING = r"(?:^\W*|[.:;!|]\x20+)"
 # Between two words, also at the end of a line, where a comment continues on the next one.
 SPACE = r"\s+(?:(?:#|--|\*)\s+)?"
-BANNED: list[tuple[str, str]] = [
-    (r"(?i)\b(he|him|his|himself)\b", "they, them, their: or name the user, client, process"),
-    (r"(?i)\bnobody('s)?\b", "no user, no caller, no other process"),
-    (r"(?i)\b(whoever|whomever)\b", "every user, every caller: with a noun"),
-    (rf"{BEGINNING}Who (?!.*\?)\w+", "a noun as the subject: Users with …, Callers without …"),
+# Each pattern with words of which a text has one if it matches, and what to write instead.
+BANNED: list[tuple[str, str, str]] = [
+    ("he him his himself", r"\b(he|him|his|himself)\b", "they, them, their: or name the user, client, process"),
+    ("nobody", r"\bnobody('s)?\b", "no user, no caller, no other process"),
+    ("whoever whomever", r"\b(whoever|whomever)\b", "every user, every caller: with a noun"),
+    ("who", rf"{BEGINNING}(?-i:Who) (?!.*\?)\w+", "a noun as the subject: Users with …, Callers without …"),
     (
-        r"(?i)\b(about|against|as|but|by|for|from|if|let|of|only|than|that|to|with|without) who (?!\w+ \w+\?)",
+        "who",
+        r"\b(about|against|as|but|by|for|from|if|let|of|only|than|that|to|with|without) who (?!\w+ \w+\?)",
         "a noun: for callers with …",
     ),
-    (r"(?i)\bma[dk]es? no sense\b", "is invalid"),
-    (r"(?i)\bsigns? of life\b", "does not respond"),
-    (r"(?i)\btells? of\b", "describes, names, reports"),
-    (r"(?i)\b(goes|go|went) with it\b", "is deleted too, belongs to it"),
-    (r"(?i)\bis (not )?known here\b", "exists, unknown property"),
-    (r"(?i)\b(is|are|was|were) there already\b", "exists, already exists"),
-    (r"(?i)\bprivate PostgreSQL\b", "embedded PostgreSQL"),
-    (r"(?i)\bAPI keys?\b", "API token"),
+    ("sense", r"\bma[dk]es? no sense\b", "is invalid"),
+    ("life", r"\bsigns? of life\b", "does not respond"),
+    ("tell tells", r"\btells? of\b", "describes, names, reports"),
+    ("goes go went", r"\b(goes|go|went) with it\b", "is deleted too, belongs to it"),
+    ("known", r"\bis (not )?known here\b", "exists, unknown property"),
+    ("already", r"\b(is|are|was|were) there already\b", "exists, already exists"),
+    ("private", r"\bprivate PostgreSQL\b", "embedded PostgreSQL"),
+    ("api", r"\bAPI keys?\b", "API token"),
 ]
 # Not English words: the Unix account of processes without rights, and addresses in test data.
 NAMES = r"""["'`]nobody["'`]|\bnobody(:nogroup|@)"""
@@ -43,7 +45,7 @@ FROZEN = ROOT / "tests" / "schema" / "0001.sql"
 
 
 def texts() -> Iterator[Path]:
-    """Return the files that people read."""
+    """Yield the files that people read."""
     roots = [path for path in sorted(ROOT.iterdir()) if not path.name.startswith((".", "data", "requirements"))]
     for root in [*roots, ROOT / ".ci"]:
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
@@ -53,10 +55,15 @@ def texts() -> Iterator[Path]:
 
 
 def found(text: str) -> Iterator[str]:
-    """Return a sentence for each banned word: its line, and what to write instead."""
-    text = re.sub(NAMES, "", text)
-    for pattern, instead in BANNED:
-        for match in re.finditer(pattern.replace(" ", SPACE), text, re.MULTILINE):
+    """Yield a sentence for each banned word: its line, and what to write instead."""
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    if "nobody" in words:
+        text = re.sub(NAMES, "", text)
+    for some, pattern, instead in BANNED:
+        # Patterns are slow, and few texts have these words.
+        if words.isdisjoint(some.split()):
+            continue
+        for match in re.finditer(pattern.replace(" ", SPACE), text, re.MULTILINE | re.IGNORECASE):
             line = text.count("\n", 0, match.start()) + 1
             yield f'{line}: "{" ".join(match[0].split())}": write {instead}'
 
@@ -69,32 +76,23 @@ def test_no_text_contains_a_banned_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "mistakes"),
     [
-        "He may wait.",
-        "A user and his tokens",
-        "# Who lacks the permission gets 403.",
-        "It is there already.",
-        "for who may see the project",
-        "so that nobody reads it",
-        "A private PostgreSQL",
-        "-- It starts a private\n-- PostgreSQL",
-        "the value makes no sense",
+        ("He may wait.", 1),
+        ("A user and his tokens", 1),
+        ("# Who lacks the permission gets 403.", 1),
+        ("It is there already.", 1),
+        ("for who may see the project", 1),
+        ("so that nobody reads it", 1),
+        ("A private PostgreSQL", 1),
+        ("-- It starts a private\n-- PostgreSQL", 1),
+        ("the value makes no sense", 1),
+        ("Users who may see the project", 0),
+        ("Who can see a project?", 0),
+        ('pwd.getpwnam("nobody")', 0),
+        ("The log says who changed it.", 0),
+        ("this, the, where, other", 0),
     ],
 )
-def test_the_check_finds(text: str) -> None:
-    assert list(found(text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Users who may see the project",
-        "Who can see a project?",
-        'pwd.getpwnam("nobody")',
-        "The log says who changed it.",
-        "this, the, where, other",
-    ],
-)
-def test_the_check_lets_pass(text: str) -> None:
-    assert not list(found(text))
+def test_check_finds_mistakes(text: str, mistakes: int) -> None:
+    assert len([*found(text)]) == mistakes

@@ -1,133 +1,92 @@
-"""The index for administrators, and the pages of users, groups and roles."""
+"""The pages of users, groups, roles, service accounts and signup tokens."""
 
 import json
-
-import pytest
+from datetime import UTC, datetime, timedelta
 
 from sql.database import Connection
-from sql.people import groups, roles
-from tests.support.fixtures import add_group_user, allow, insert, update
-from tests.support.page import open_page, text_of
+from sql.people import groups, personal_tokens, roles
+from sql.tokens import signup_tokens
+from tests.support.fixtures import add_group_user, add_project_group, allow, signup_token
+from tests.support.page import Page, open_page, text_of
 from tests.support.world import Caller, World
 
-PAGES = ("users", "groups", "groups/1", "roles/new", "service-accounts", "signup-tokens")
+
+def in_days(days: int) -> datetime:
+    """Return this time on another day."""
+    return datetime.now(UTC) + timedelta(days=days)
 
 
-def test_the_index_lists_what_the_reader_may_see(alice: Caller, victor: Caller, conn: Connection) -> None:
-    page = open_page(alice, "/admin")
-    people = ["Users", "Groups", "Roles", "Service accounts", "Signup tokens"]
-    vocabulary = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
-    assert page.texts(".//main//dt") == [*people, "API tokens", *vocabulary]
-    for link in page.all(".//main//dt/a"):
-        open_page(alice, link.get("href", ""))
-    assert open_page(victor, "/admin").texts(".//main//dt") == vocabulary
-    allow(conn, 3, "READ_ROLE")
-    assert open_page(victor, "/admin").texts(".//main//dt") == ["Roles", *vocabulary]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_others_are_refused(eve: Caller, stranger: Caller, name: str) -> None:
-    page = open_page(eve, f"/admin/{name}", 403)
-    assert page.heading == "You cannot see this page"
-    assert stranger.get(f"/admin/{name}").headers["Location"] == f"/login?next=/admin/{name}"
-
-
-# --- Users ------------------------------------------------------------------------------------------------------------
+def field_shown(page: Page, dialog: str | None) -> str:
+    """Return the property of the response that a dialog shows."""
+    [shown] = page.all(f".//dialog[@id='{dialog}']//*[@data-field]")
+    return shown.get("data-field", "")
 
 
 def test_users_are_listed_by_name_and_found_by_their_names(alice: Caller, world: World) -> None:
     world.user("Zoe", username="zz", email="zoe@elsewhere.example")
-    page = open_page(alice, "/admin/users")
-    names = page.texts(".//tbody/tr/td[1]/strong")
+    names = open_page(alice, "/admin/users").texts(".//tbody/tr/td[1]/strong")
     assert names == sorted(names, key=str.lower)
     for query in ("ZOE", "zz", "elsewhere"):
         assert open_page(alice, f"/admin/users?query={query}").texts(".//tbody/tr/td[1]/strong") == ["Zoe"]
-    assert "No user has this text" in open_page(alice, "/admin/users?query=unknown").text
 
 
-def test_long_lists_of_users_have_pages(alice: Caller, world: World) -> None:
-    for number in range(60):
-        world.user(f"User{number:02}")
-    page = open_page(alice, "/admin/users?query=user")
-    assert len(page.all(".//tbody/tr")) == 50
-    assert page.links["Next"] == "?query=user&offset=50"
-    assert open_page(alice, "/admin/users?query=user&offset=50").texts(".//tbody/tr/td[1]/strong")[0] == "User50"
-
-
-def test_the_form_creates_a_user_and_shows_the_link_once(alice: Caller) -> None:
+def test_form_creates_a_user_and_shows_the_link_once(alice: Caller) -> None:
     page = open_page(alice, "/admin/users")
     form = page.all(".//dialog[@id='create-user']/form")[0]
     assert (form.get("data-send"), form.get("data-path")) == ("POST", "/api/admin/user-admin")
-    fields = page.fields(".//dialog[@id='create-user']/form")
-    assert fields.keys() == {"name", "email", "username", "rootRole"}
-    roles = {text_of(option): option.get("value", "") for option in form.iter("option")}
-    response = alice.post(
-        form.get("data-path", ""), json={"email": "new@example.org", "rootRole": int(roles["Editor"])}
-    )
+    assert page.fields(".//dialog[@id='create-user']/form").keys() == {"name", "email", "username", "rootRole"}
+    choices = {text_of(option): option.get("value", "") for option in form.iter("option")}
+    body = {"email": "new@example.org", "rootRole": int(choices["Editor"])}
+    response = alice.post("/api/admin/user-admin", json=body)
     assert response.status_code == 201
-    [shown] = page.all(f".//dialog[@id='{form.get('data-show')}']//*[@data-field]")
-    link = response.json[shown.get("data-field", "")]
+    link = response.json[field_shown(page, form.get("data-show"))]
     assert "/new-user?token=" in link
     assert link not in open_page(alice, "/admin/users").response.text
 
 
-def test_the_forms_of_a_user_change_reset_and_delete(alice: Caller, victor: Caller) -> None:
+def test_forms_of_a_user_change_reset_and_delete(alice: Caller, victor: Caller) -> None:
     page = open_page(alice, "/admin/users?query=victor")
     path = f"/api/admin/user-admin/{victor.id}"
     reset = "/api/admin/user-admin/reset-password"
     assert {("PUT", path), ("POST", reset), ("DELETE", path)} <= page.requests
     fields = page.fields(".//form[@data-send='PUT']")
     assert (fields["name"], fields["email"]) == ("Victor", "victor@example.org")
-    [chosen] = [option for option in page.all(".//form[@data-send='PUT']//option") if "selected" in option.attrib]
+    [chosen] = page.all(".//form[@data-send='PUT']//option[@selected]")
     assert chosen.get("value") == "3"
     change = {"name": "Vic", "email": fields["email"], "rootRole": 2}
     assert alice.put(path, json=change).status_code == 200
     body = json.loads(page.all(f".//form[@data-path='{reset}']")[0].get("data-body", ""))
-    response = alice.post(reset, json=body)
-    [shown] = page.all(".//dialog[@id='reset-link']//*[@data-field]")
-    assert "/reset-password?token=" in response.json[shown.get("data-field", "")]
-    page = open_page(alice, "/admin/users?query=vic")
-    assert page.texts(".//tbody/tr/td[2]") == ["Editor"]
+    assert "/reset-password?token=" in alice.post(reset, json=body).json[field_shown(page, "reset-link")]
+    assert open_page(alice, "/admin/users?query=vic").texts(".//tbody/tr/td[2]") == ["Editor"]
     assert alice.delete(path).status_code == 200
-    assert "No user has this text" in open_page(alice, "/admin/users?query=vic").text
 
 
-# --- Groups -----------------------------------------------------------------------------------------------------------
-
-
-def test_groups_are_listed_with_members_and_roles(
+def test_groups_are_created_and_listed_with_members_and_roles(
     alice: Caller, victor: Caller, conn: Connection, world: World
 ) -> None:
-    assert "There are no groups." in open_page(alice, "/admin/groups").text
-    group = groups.insert(conn, "Payments", description="The payments team", root_role=roles.EDITOR)
-    add_group_user(conn, group, victor.id or 0)
-    insert(conn, "project_group_roles", project_id=world.project("apples"), group_id=group, role_id=5)
-    page = open_page(alice, "/admin/groups?query=pay")
-    cells = page.texts(".//tbody/tr/td")
-    assert cells[:4] == ["Payments The payments team", "1", "Editor", "apples"]
-    assert page.links["Payments"] == f"/admin/groups/{group}"
-    assert "No group has this text" in open_page(alice, "/admin/groups?query=x").text
-
-
-def test_the_form_creates_a_group_and_opens_it(alice: Caller) -> None:
     page = open_page(alice, "/admin/groups")
+    assert "There are no groups." in page.text
     form = page.all(".//dialog/form")[0]
     assert (form.get("data-send"), form.get("data-path")) == ("POST", "/api/admin/groups")
     assert page.fields(".//dialog/form").keys() == {"name", "description", "rootRole"}
-    response = alice.post("/api/admin/groups", json={"name": "Payments", "rootRole": None})
-    assert response.status_code == 201
-    then = form.get("data-then", "").replace("{id}", str(response.json["id"]))
+    body = {"name": "Payments", "description": "The payments team", "rootRole": 2}
+    group = alice.post("/api/admin/groups", json=body).json["id"]
+    then = form.get("data-then", "").replace("{id}", str(group))
     assert open_page(alice, then).heading == "Payments"
+    add_group_user(conn, group, victor.id or 0)
+    add_project_group(conn, world.project("apples"), group, 5)
+    page = open_page(alice, "/admin/groups?query=pay")
+    assert page.texts(".//tbody/tr/td")[:4] == ["Payments The payments team", "1", "Editor", "apples"]
+    assert page.links["Payments"] == then
 
 
-def test_the_form_of_a_group_has_what_the_request_replaces(alice: Caller, victor: Caller, conn: Connection) -> None:
+def test_form_of_a_group_has_what_the_request_replaces(alice: Caller, victor: Caller, conn: Connection) -> None:
     group = groups.insert(conn, "Payments", description="Team", root_role=roles.EDITOR, mappings_sso=["a", "b"])
     add_group_user(conn, group, victor.id or 0)
     path = f"/api/admin/groups/{group}"
     page = open_page(alice, f"/admin/groups/{group}")
     assert page.requests == {("PUT", path), ("DELETE", path)}
     fields = page.fields(".//form[@data-send='PUT']")
-    assert fields["user.id"] == str(victor.id)
     assert fields["mappingsSSO"].split() == ["a", "b"]
     body = {
         "name": fields["name"],
@@ -144,74 +103,121 @@ def test_the_form_of_a_group_has_what_the_request_replaces(alice: Caller, victor
     open_page(alice, f"/admin/groups/{group}", 404)
 
 
-# --- Roles ------------------------------------------------------------------------------------------------------------
-
-
-def boxes(page_path: str, caller: Caller) -> list[dict[str, str]]:
-    """Return the permissions of the checkboxes that are checked on a page."""
-    checked = [box for box in open_page(caller, page_path).all(".//input[@type='checkbox']") if "checked" in box.attrib]
-    return [json.loads(box.get("value", "")) for box in checked]
-
-
 def test_roles_are_listed_and_predefined_ones_are_read_only(alice: Caller) -> None:
     page = open_page(alice, "/admin/roles")
     assert page.texts(".//tbody/tr/td[1]")[:5] == ["Admin", "Editor", "Viewer", "Owner", "Member"]
-    assert open_page(alice, "/admin/roles?query=own").texts(".//tbody/tr/td[1]") == ["Owner"]
     page = open_page(alice, "/admin/roles/4")
     assert "A predefined role cannot be changed." in page.text
     assert page.requests == set()
     assert page.all(".//input[@type='checkbox']") == []
     assert open_page(alice, "/admin/roles/1").texts(".//main//li") == ["Administer everything"]
-    open_page(alice, "/admin/roles/999", 404)
 
 
-def test_the_form_of_a_new_role_offers_what_its_type_can_contain(alice: Caller) -> None:
-    project, root = (open_page(alice, f"/admin/roles/new?type={type}") for type in ("custom", "root-custom"))
+def test_form_of_a_new_role_offers_what_its_type_can_contain(alice: Caller) -> None:
     environments = ["All environments", "Environment development", "Environment production"]
-    assert project.texts(".//legend") == ["Projects", *environments]
-    assert root.texts(".//legend") == ["Whole instance", "Projects", *environments]
-    for page, type in ((project, "custom"), (root, "root-custom")):
+    for type, parts in (("custom", ["Projects"]), ("root-custom", ["Whole instance", "Projects"])):
+        page = open_page(alice, f"/admin/roles/new?type={type}")
+        assert page.texts(".//legend") == [*parts, *environments]
         values = [json.loads(box.get("value", "")) for box in page.all(".//input[@data-type='objects']")]
-        body = {"type": page.fields()["type"], "name": type, "description": "", "permissions": values}
-        assert body["type"] == type
+        assert page.fields()["type"] == type
         assert page.requests == {("POST", "/api/admin/roles")}
+        body = {"type": type, "name": type, "description": "", "permissions": values}
         assert alice.post("/api/admin/roles", json=body).status_code == 200
 
 
-def test_the_form_of_a_role_has_its_permissions(alice: Caller, conn: Connection) -> None:
+def test_form_of_a_role_has_its_permissions(alice: Caller, victor: Caller, conn: Connection) -> None:
     role = roles.insert(conn, "Releaser", type="custom", description="Releases")
     held = [("UPDATE_FEATURE", None), ("UPDATE_FEATURE_ENVIRONMENT", "production")]
     roles.set_permissions(conn, role, held)
     path = f"/api/admin/roles/{role}"
     page = open_page(alice, f"/admin/roles/{role}")
     assert page.requests == {("PUT", path), ("DELETE", path)}
-    permissions = boxes(f"/admin/roles/{role}", alice)
+    permissions = [json.loads(box.get("value", "")) for box in page.all(".//input[@type='checkbox'][@checked]")]
     assert [(item["name"], item.get("environment")) for item in permissions] == held
     body = {"name": "Releaser", "description": "Releases", "permissions": permissions}
     before = alice.get(path).json
     assert alice.put(path, json=body).status_code == 200
     assert alice.get(path).json == before
-    assert alice.delete(path).status_code == 200
-
-
-def test_readers_of_roles_see_no_controls(victor: Caller, conn: Connection) -> None:
-    for path in ("/admin/roles", "/admin/roles/4"):
-        open_page(victor, path, 403)
+    # Users who may only read roles see no controls.
     allow(conn, 3, "READ_ROLE")
-    role = roles.insert(conn, "Releaser", type="custom", description="Releases")
-    roles.set_permissions(conn, role, [("UPDATE_FEATURE", None)])
     assert "Create project role" not in open_page(victor, "/admin/roles").links
     page = open_page(victor, f"/admin/roles/{role}")
     assert page.requests == set()
-    assert page.texts(".//main//li") == ["Change flags"]
+    assert page.texts(".//main//li")[0] == "Change flags"
+    assert alice.delete(path).status_code == 200
 
 
-def test_names_are_texts(alice: Caller, conn: Connection, world: World) -> None:
-    name = "<img src=x onerror=alert(1)>\"'"
-    update(conn, "users", world.user("Mallory").id or 0, name=name)
-    group = groups.insert(conn, name, description=name)
-    role = roles.insert(conn, name, type="custom", description=name)
-    for path in ("users", "groups", f"groups/{group}", "roles", f"roles/{role}"):
-        page = open_page(alice, f"/admin/{path}")
-        assert page.all(".//img") == []
-        assert name in page.text
+def test_service_accounts_are_shown_with_their_tokens(alice: Caller, world: World, conn: Connection) -> None:
+    assert "Create one for each program" in open_page(alice, "/admin/service-accounts").text
+    robot = world.user("Robot", account_type="Service Account", email=None)
+    personal_tokens.insert(conn, robot.id or 0, "old", in_days(-1))
+    page = open_page(alice, "/admin/service-accounts?query=ROBOT")
+    assert page.texts(".//section//h2") == ["Robot"]
+    assert page.texts(".//tbody/tr/td[1]") == ["test", "old"]
+    assert ["expired" in text for text in page.texts(".//tbody/tr/td[2]")] == [False, True]
+    assert robot.key not in page.response.text
+
+
+def test_forms_create_service_accounts_and_show_tokens_once(alice: Caller) -> None:
+    page = open_page(alice, "/admin/service-accounts")
+    assert ("POST", "/api/admin/service-account") in page.requests
+    assert page.fields(".//dialog/form").keys() == {"name", "username", "rootRole"}
+    created = alice.post("/api/admin/service-account", json={"name": "CI", "username": "ci", "rootRole": 2})
+    path = f"/api/admin/service-account/{created.json['id']}"
+    page = open_page(alice, "/admin/service-accounts")
+    assert {("POST", f"{path}/token"), ("PUT", path), ("DELETE", path)} <= page.requests
+    [form] = page.all(f".//form[@data-path='{path}/token']")
+    assert page.fields(f".//form[@data-path='{path}/token']").keys() == {"description", "expiresAt"}
+    assert page.fields(".//form[@data-send='PUT']").keys() == {"name", "rootRole"}
+    token = alice.post(f"{path}/token", json={"description": "build", "expiresAt": in_days(1).isoformat()})
+    assert token.json[field_shown(page, form.get("data-show"))].startswith("user:")
+    page = open_page(alice, "/admin/service-accounts")
+    assert ("DELETE", f"{path}/token/{token.json['id']}") in page.requests
+    assert alice.put(path, json={"name": "CI", "rootRole": 3}).status_code == 200
+    assert alice.delete(path).status_code == 200
+
+
+def states(page: Page) -> dict[str, str]:
+    """Return the state of each signup token by its name."""
+    return dict(text.rsplit(" ", 1) for text in page.texts(".//section//h2"))
+
+
+def test_signup_tokens_show_their_link_their_state_and_who_used_them(
+    alice: Caller, victor: Caller, conn: Connection
+) -> None:
+    assert "Create one to invite people" in open_page(alice, "/admin/signup-tokens").text
+    token, _ = (
+        signup_token(conn, name=name, expires_at=in_days(days), created_by="alice")
+        for name, days in (("Interns", 1), ("Old", -1))
+    )
+    signup_tokens.add_user(conn, token["id"], victor.id or 0)
+    page = open_page(alice, "/admin/signup-tokens")
+    assert states(page) == {"Interns": "enabled", "Old": "expired"}
+    # The fields of the expired token, of the other one, and of a new one begin with these times.
+    for field, expected in zip(page.all(".//input[@data-time]"), (in_days(7), in_days(1), in_days(7)), strict=True):
+        assert abs(datetime.fromisoformat(field.get("data-time", "")) - expected) < timedelta(minutes=1)
+    # Each link has a button that copies it.
+    links = {page.texts(f".//*[@id='{button.get('data-copy')}']")[0] for button in page.all(".//button[@data-copy]")}
+    assert any(link.endswith(f"/new-user?invite={token['secret']}") for link in links)
+    assert any(text.startswith("1 user Victor victor@example.org") for text in page.texts(".//section/details"))
+    assert page.text.count("No user has signed up with it.") == 1
+
+
+def test_signup_tokens_are_created_disabled_and_enabled_by_forms(alice: Caller) -> None:
+    page = open_page(alice, "/admin/signup-tokens")
+    assert page.requests == {("POST", "/api/admin/invite-link/tokens")}
+    assert page.fields(".//dialog/form").keys() == {"name", "expiresAt"}
+    created = alice.post("/api/admin/invite-link/tokens", json={"name": "Interns", "expiresAt": in_days(1).isoformat()})
+    assert "/new-user?invite=" in created.json[field_shown(page, "new-link")]
+    path = f"/api/admin/invite-link/tokens/{created.json['secret']}"
+    for state, label in (("disabled", "Disable"), ("enabled", "Enable")):
+        page = open_page(alice, "/admin/signup-tokens")
+        [form] = [form for form in page.all(".//form[@data-body]") if form.get("data-path") == path]
+        assert page.texts(".//form[@data-body]/button") == [label]
+        assert alice.put(path, json=json.loads(form.get("data-body", ""))).status_code == 200
+        assert states(open_page(alice, "/admin/signup-tokens")) == {"Interns": state}
+    assert page.fields(".//section//form[@data-send='PUT']").keys() == {"expiresAt"}
+    assert alice.put(path, json={"expiresAt": in_days(-1).isoformat()}).status_code == 200
+    page = open_page(alice, "/admin/signup-tokens")
+    assert states(page) == {"Interns": "expired"}
+    assert page.all(".//form[@data-body]") == []

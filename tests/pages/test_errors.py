@@ -1,19 +1,19 @@
 """Errors on the routes of pages, and at unknown addresses."""
 
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import quote
 
 import psycopg
 import pytest
 from flask import Flask
 
 from tests.support.page import Page, open_page
-from tests.support.world import Caller, refused
+from tests.support.world import Caller, World, refused
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
-def test_an_unknown_address_is_a_page_for_browsers(stranger: Caller) -> None:
+def test_unknown_address_is_a_page_for_browsers(stranger: Caller) -> None:
     page = open_page(stranger, "/no/such/page", 404)
     assert page.heading == "Page not found"
     assert page.links["Go to the start page"] == "/"
@@ -21,62 +21,54 @@ def test_an_unknown_address_is_a_page_for_browsers(stranger: Caller) -> None:
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html;q=0", ""])
-def test_an_unknown_address_has_the_error_body_for_programs(stranger: Caller, accept: str) -> None:
+def test_unknown_address_has_the_error_body_for_programs(stranger: Caller, accept: str) -> None:
     refused(stranger.get("/no/such/page", headers={"Accept": accept}), 404, "NotFoundError")
 
 
-@pytest.mark.parametrize("path", ["/api/x", "/api", "/auth/x", "/invite/x", "/ofrep/x"])
-def test_addresses_of_the_api_have_the_error_body_for_browsers_too(stranger: Caller, path: str) -> None:
-    refused(stranger.get(path, headers=BROWSER), 404, "NotFoundError")
+@pytest.mark.parametrize("path", ["/api/x", "/api", "/auth/x", "/invite/x", "/ofrep/x", "/api/admin/projects/nowhere"])
+def test_api_has_the_error_body_for_browsers_too(alice: Caller, path: str) -> None:
+    refused(alice.get(path, headers=BROWSER), 404, "NotFoundError")
 
 
-def test_an_unknown_record_of_the_api_has_the_error_body_for_browsers_too(alice: Caller) -> None:
-    refused(alice.get("/api/admin/projects/nowhere", headers=BROWSER), 404, "NotFoundError")
-
-
-def test_visitors_are_sent_to_the_login_form_and_come_back(stranger: Caller) -> None:
-    response = stranger.get("/?x=1")
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("/?x=1", "/profile", "/events", "/events/download?type=feature-created"),
+        "/admin/applications/a%3Fb%23c%25d%2Fe%C3%A9?offset=50",
+    ],
+)
+def test_visitor_is_sent_to_the_login_form_and_comes_back(stranger: Caller, address: str) -> None:
+    response = stranger.get(address)
     assert response.status_code == 302
-    assert response.headers["Location"] == "/login?next=/%3Fx%3D1"
+    assert response.headers["Location"] == f"/login?next={quote(address, safe='/')}"
 
 
-def test_visitors_come_back_to_a_name_with_any_characters(stranger: Caller) -> None:
-    address = "/admin/applications/a%3Fb%23c%25d%2Fe%C3%A9?offset=50"
-    target = urlsplit(stranger.get(address).headers["Location"])
-    assert parse_qs(target.query)["next"] == [address]
-
-
-def test_the_start_page_is_served_under_a_base_path(make_app: Any, shared_url: str) -> None:
+def test_start_page_is_served_under_a_base_path(make_app: Any, shared_url: str) -> None:
     app = make_app(shared_url, BASE_URL="https://example.org/flags", BASE_PATH="/flags")
     for path in ("/flags", "/flags/", "/"):
         assert app.test_client().get(path).headers["Location"] == "/flags/login?next=/"
 
 
-def test_an_error_of_a_page_names_its_id_and_hides_its_cause(
-    app: Flask, alice: Caller, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "status", "heading"),
+    [
+        (RuntimeError("a secret"), 500, "Something went wrong"),
+        (psycopg.OperationalError("a secret"), 503, "The service is not available"),
+    ],
+)
+def test_error_page_names_its_id_and_hides_its_cause(
+    app: Flask, alice: Caller, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, heading: str
 ) -> None:
     def fail() -> None:
-        raise RuntimeError("a secret")
+        raise error
 
     monkeypatch.setitem(app.view_functions, "pages.projects.show_projects", fail)
-    page = open_page(alice, "/", 500)
-    assert page.heading == "Something went wrong"
+    page = open_page(alice, "/?query=x", status)
+    assert page.heading == heading
     assert "id of this error" in page.text
     assert "a secret" not in page.response.text
-
-
-def test_readers_can_try_again_while_the_database_is_away(
-    app: Flask, alice: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> None:
-        raise psycopg.OperationalError
-
-    assert "Try again" not in open_page(alice, "/no/such/page", 404).links
-    monkeypatch.setitem(app.view_functions, "pages.projects.show_projects", fail)
-    page = open_page(alice, "/?query=x", 503)
-    assert page.heading == "The service is not available"
-    # The address of the page itself.
-    assert page.links["Try again"] == ""
+    # While the database is away, readers can try again. The address is that of the page itself.
+    assert page.links.get("Try again") == ("" if status == 503 else None)
 
 
 def test_pages_allow_no_inline_scripts_and_are_not_kept(alice: Caller) -> None:
@@ -108,8 +100,57 @@ def test_scripts_and_styles_weigh_at_most_60_kb(stranger: Caller) -> None:
     assert stranger.get("/static/console.js").text.count("\n") <= 300
 
 
-@pytest.mark.usefixtures("apollo")
-@pytest.mark.parametrize(("path", "status"), [("/admin/users", 403), ("/projects/apollo", 404), ("/projects/x", 404)])
-def test_the_page_of_a_refusal_has_the_menu_of_the_reader(victor: Caller, path: str, status: int) -> None:
-    links = open_page(victor, path, status).links
+STRATEGIES = "/projects/default/flags/checkout/environments/{}/strategies"
+MISSING = (
+    *("/projects/nowhere", "/projects/nowhere/archive", "/projects/apollo", "/projects/apollo/archive"),
+    *("/projects/default/flags/nothing", "/projects/default/flags/moon", "/projects/apollo/flags/moon"),
+    *("/projects/default/flags/nothing/why", "/projects/apollo/flags/moon/why"),
+    "/projects/default/flags/checkout/why?environment=nowhere",
+    *("/admin/segments/999", "/admin/context-fields/nothing", "/admin/applications/nothing"),
+)
+
+
+@pytest.mark.parametrize("path", MISSING)
+def test_unknown_or_hidden_place_is_404(world: World, victor: Caller, apollo: str, path: str) -> None:
+    world.flag("checkout")
+    world.flag("moon", apollo)
+    links = open_page(victor, path, 404).links
     assert (links["Events"], links["Victor"]) == ("/events", "/profile")
+
+
+def test_unknown_place_is_404_for_administrators(world: World, alice: Caller) -> None:
+    strategy = world.strategy(world.flag("checkout"))
+    for path in (
+        *("/admin/roles/999", "/admin/groups/999", f"{STRATEGIES.format('nowhere')}/new"),
+        *(f"{STRATEGIES.format('development')}/{end}" for end in ("nothing", "new?type=nothing")),
+        f"{STRATEGIES.format('production')}/{strategy}",
+        f"{STRATEGIES.format('development').replace('checkout', 'nothing')}/new",
+    ):
+        open_page(alice, path, 404)
+    open_page(alice, "/admin/segments/x", 400)
+
+
+@pytest.mark.parametrize("path", ["", "/archive"])
+def test_hidden_project_has_the_page_of_an_unknown_one(victor: Caller, apollo: str, path: str) -> None:
+    hidden, unknown = (open_page(victor, f"/projects/{name}{path}", 404) for name in (apollo, "nowhere"))
+    assert hidden.text.rpartition(" ")[0].rsplit(":", 1)[0] == unknown.text.rpartition(" ")[0].rsplit(":", 1)[0]
+
+
+FORBIDDEN = (
+    *("users", "groups", "groups/1", "roles", "roles/4", "roles/new", "service-accounts", "signup-tokens"),
+    *("api-tokens", "segments/new"),
+)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/admin/{name}" for name in FORBIDDEN),
+        *(f"/projects/default/{tab}" for tab in ("access", "tokens", "settings")),
+    ],
+)
+def test_page_without_the_permission_is_403(victor: Caller, stranger: Caller, path: str) -> None:
+    page = open_page(victor, path, 403)
+    assert page.heading == "You cannot see this page"
+    assert (page.links["Events"], page.links["Victor"]) == ("/events", "/profile")
+    assert stranger.get(path).headers["Location"] == f"/login?next={path}"

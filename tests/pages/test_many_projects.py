@@ -22,15 +22,13 @@ def many(conn: Connection, world: World, alice: Caller) -> dict[str, int]:
     conn.execute(MANY, prepare=False)
     world.flag("one")
     group = fixtures.insert(conn, "groups", name="team")["id"]
-    token = fixtures.insert(
-        conn, "api_keys", name="key", kind="client", digest=b"x", secret="x", environment="production"
-    )
-    for table, columns, params in [
-        ("project_user_roles (project_id, user_id, role_id)", "id, %s, 5", [alice.id]),
-        ("project_group_roles (project_id, group_id, role_id)", "id, %s, 5", [group]),
-        ("api_key_projects (api_key_id, project_id)", "%s, id", [token["id"]]),
-    ]:
-        conn.execute(f"INSERT INTO {table} SELECT {columns} FROM projects WHERE left(id, 4) = 'many'", params)
+    world.api_key("client", projects=[f"many{number}" for number in range(1001, 1121)])
+    for holder, number in (("user", alice.id), ("group", group)):
+        conn.execute(
+            f"INSERT INTO project_{holder}_roles (project_id, {holder}_id, role_id) SELECT id, %s, 5 FROM projects"
+            " WHERE left(id, 4) = 'many'",
+            [number],
+        )
     return {"group": group}
 
 

@@ -7,8 +7,9 @@ import pytest
 from sql.database import Connection, rows
 from sql.people import groups, roles
 from tests.support import fixtures, segments
-from tests.support.page import Page
+from tests.support.page import Page, open_page
 from tests.support.reports import register
+from tests.support.roles import make as make_role
 from tests.support.world import Caller, World
 
 PROJECT = "/projects/apollo"
@@ -51,19 +52,6 @@ def furnish(world: World, alice: Caller, conn: Connection) -> list[str]:
     ]
 
 
-def holder(world: World, conn: Connection, permission: str, type: str) -> Caller:
-    """Return a viewer who has one more permission: in the instance, in three projects or in an environment of them."""
-    name = permission.lower()
-    role = roles.insert(conn, name, type="root-custom" if type == "root" else "custom")
-    fixtures.allow(conn, role, permission, environment="production" if type == "environment" else None)
-    if type == "root":
-        return world.user(name, role)
-    user = world.user(name)
-    for project in ("apollo", "old", "default"):
-        world.member(project, user, role)
-    return user
-
-
 def requests_of(caller: Caller, path: str) -> dict[tuple[str, str], str | None] | None:
     """Return the requests that the page sends, with the bodies that are not from fields. None if it is refused."""
     response = caller.get(path, headers={"Accept": "text/html"})
@@ -89,12 +77,50 @@ def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, co
     # Each permission alone, on each page that the reader can open.
     wrong: list[tuple[str, ...]] = []
     for permission in rows(conn, PERMISSIONS):
-        reader = holder(world, conn, permission["name"], permission["type"])
+        name, type = permission["name"], permission["type"]
+        role = roles.insert(conn, name, type="root-custom" if type == "root" else "custom")
+        fixtures.allow(conn, role, name, environment="production" if type == "environment" else None)
+        reader = world.user(name.lower(), role if type == "root" else 3)
+        for project in ("apollo", "old", "default") if type != "root" else ():
+            world.member(project, reader, role)
         for page, requests in everything.items():
             seen = requests_of(reader, page)
             if seen is None:
                 continue
             for (method, path), body in requests.items():
                 if is_refused(reader, conn, method, path, body) == ((method, path) in seen):
-                    wrong.append((permission["name"], page, method, path))
+                    wrong.append((name, page, method, path))
     assert wrong == []
+
+
+def test_viewers_see_no_control_but_favorites(world: World, alice: Caller, victor: Caller, conn: Connection) -> None:
+    for path in furnish(world, alice, conn):
+        seen = requests_of(victor, path) or {}
+        assert {request for request in seen if not request[1].endswith("/favorites")} == set(), path
+
+
+def test_permission_in_one_environment_shows_its_controls(world: World, alice: Caller, victor: Caller) -> None:
+    flag = world.flag("checkout", enabled_in=("production",))
+    strategies = {place: world.strategy(flag, place) for place in ("development", "production")}
+    page = "/projects/default/flags/checkout"
+    forms = [f"{page}/environments/development/strategies/{end}" for end in ("new", strategies["development"])]
+    project = open_page(victor, "/projects/default")
+    assert project.texts(".//td[@data-label='production']") == ["on"]
+    assert project.texts(".//td[@data-label='development']") == ["off"]
+    for path in forms:
+        open_page(victor, path, 403)
+    permissions = [
+        {"name": "UPDATE_FEATURE_ENVIRONMENT", "environment": "development"},
+        {"name": "CREATE_FEATURE_STRATEGY", "environment": "development"},
+        {"name": "UPDATE_FEATURE_STRATEGY", "environment": "development"},
+        {"name": "DELETE_FEATURE_STRATEGY", "environment": "production"},
+    ]
+    world.member("default", victor, make_role(alice, permissions=permissions))
+    switches = open_page(victor, "/projects/default").all(".//*[@role='switch']")
+    assert [button.get("aria-label") for button in switches] == ["checkout in development"]
+    deletions = {path for method, path in open_page(victor, page).requests if method == "DELETE"}
+    path = f"{API}/projects/default/features/checkout/environments/production/strategies"
+    assert deletions == {f"{path}/{strategies['production']}"}
+    for path in forms:
+        open_page(victor, path)
+        open_page(victor, path.replace("development", "production"), 403)

@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from sql.database import Connection, connect, migrate, rows, value
-from tests.support import nine
+from tests.support import comparison
 from tests.support.dumps import contents, fill_the_rest
 from tests.support.event_rows import add, fill_weeks
 from tests.support.instance import ADMIN_KEY, SETTINGS
@@ -106,7 +106,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         new.execute("UPDATE events SET created_by_token_id = NULL")
         new.execute("RESET session_replication_role")
         assert contents(old) == contents(new)
-        assert nine.differences(make_app(one), make_app(other), new, ADMIN_KEY, ADMIN) == {}
+        assert comparison.differences(make_app(one), make_app(other), new, ADMIN_KEY, ADMIN) == {}
         # Applications with tokens of the first version get their flags, and their reports count.
         tokens = rows(old, "SELECT secret FROM api_keys WHERE kind = 'client' ORDER BY id LIMIT 3")
         for secret in (token["secret"] for token in tokens):

@@ -22,7 +22,7 @@ def variant(kind: str, value: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("driver", KINDS)
-def test_an_application_gets_values_of_each_type(driver: str, service: Service, tmp_path: Path) -> None:
+def test_application_gets_values_of_each_type_and_sees_a_change(driver: str, service: Service, tmp_path: Path) -> None:
     project = Project(service, f"types.{driver}")
     project.fill()
     project.flag("text", variants=variant("string", "blue"))
@@ -48,25 +48,12 @@ def test_an_application_gets_values_of_each_type(driver: str, service: Service, 
         assert (missing["value"], missing["error"]) == (True, "FLAG_NOT_FOUND")
         mismatch = application.evaluate(project.name("text"), 1, USER)
         assert (mismatch["value"], mismatch["error"]) == (1, "TYPE_MISMATCH")
+        project.switch("everybody", "off")
+        wait_until(lambda: not value("everybody", True), "the change reached the application")
 
 
 @pytest.mark.parametrize("driver", KINDS)
-def test_an_application_sees_a_change(driver: str, service: Service, tmp_path: Path) -> None:
-    project = Project(service, f"change.{driver}")
-    with Application(driver, tmp_path, url=service.origin, token=project.token(KINDS[driver])) as application:
-
-        def is_on() -> bool:
-            return application.evaluate(project.name("last"), False, USER)["value"]
-
-        assert not is_on()
-        project.flag("last")
-        wait_until(is_on, "the new flag reached the application")
-        project.switch("last", "off")
-        wait_until(lambda: not is_on(), "the change reached the application")
-
-
-@pytest.mark.parametrize("driver", KINDS)
-def test_an_application_with_an_unknown_token_gets_the_default(driver: str, service: Service, tmp_path: Path) -> None:
+def test_application_with_an_unknown_token_gets_the_default(driver: str, service: Service, tmp_path: Path) -> None:
     project = Project(service, f"unknown.{driver}")
     project.flag("last")
     given = {"url": service.origin, "token": f"{project.id}:{ENVIRONMENT}.unknown"}

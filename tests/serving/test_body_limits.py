@@ -3,19 +3,19 @@
 import gc
 import io
 import json
-import socket
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from flask import Flask
 from marshmallow import pre_load
+from werkzeug.test import TestResponse
 
 from serving import body_limits
 from serving.contract import CONTRACTS
 from serving.request_data import load
 from tests.support.reports import METRICS
-from tests.support.service import PATIENCE, Service
+from tests.support.service import Service
 from tests.support.world import Caller, World, refused
 from validators import MAX_VALUES, Body
 from validators.client.contexts import MAX_LENGTH, MAX_PROPERTIES, NAMES
@@ -27,7 +27,7 @@ DOCUMENT = {"features": [], "featureStrategies": [], "tagTypes": []}
 
 
 class Unread(io.RawIOBase):
-    """A body of so many bytes without Content-Length, which counts the bytes that are read."""
+    """A body of so many spaces in chunks, which counts the bytes that are read."""
 
     def __init__(self, size: int) -> None:
         self.left = size
@@ -43,10 +43,15 @@ class Unread(io.RawIOBase):
         self.was_read += size
         return size
 
+    def send(self, caller: Caller, method: str, path: str) -> TestResponse:
+        """Send the body."""
+        environ = {"wsgi.input": self, "wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+        return caller.request(method, path, content_type="application/json", environ_overrides=environ)
 
-def chunked(body: Unread) -> dict[str, Any]:
-    """The arguments of a request with this body, in chunks."""
-    return {"environ_overrides": {"wsgi.input": body, "wsgi.input_terminated": True, "CONTENT_LENGTH": ""}}
+
+def post(caller: Caller, path: str, body: bytes) -> TestResponse:
+    """Send a body as JSON."""
+    return caller.post(path, data=body, content_type="application/json")
 
 
 def public_operations(app: Flask) -> list[tuple[str, str]]:
@@ -63,25 +68,26 @@ def public_operations(app: Flask) -> list[tuple[str, str]]:
 
 def test_public_operations_read_32_kb(app: Flask, stranger: Caller) -> None:
     operations = public_operations(app)
-    assert {"POST /auth/simple/login", "POST /edge/validate", "POST /login", "POST /invite/x/signup"} <= {
-        " ".join(operation) for operation in operations
-    }
-    assert {"POST /auth/reset/password", "POST /new-user", "GET /health"} <= {" ".join(each) for each in operations}
+    known = {"POST /auth/simple/login", "POST /edge/validate", "POST /login", "POST /invite/x/signup"}
+    known |= {"POST /auth/reset/password", "POST /new-user", "GET /health"}
+    assert known <= {" ".join(operation) for operation in operations}
     for method, path in operations:
-        for size, is_refused in ((PUBLIC, False), (PUBLIC + 1, True)):
-            for body in ({"data": b" " * size}, chunked(Unread(size))):
-                response = stranger.request(method, path, content_type="application/json", **body)
-                assert (response.status_code == 413) == is_refused, (method, path, size)
+        for size in (PUBLIC, PUBLIC + 1):
+            whole = stranger.request(method, path, content_type="application/json", data=b" " * size)
+            for response in (whole, Unread(size).send(stranger, method, path)):
+                assert (response.status_code == 413) == (size > PUBLIC), (method, path, size)
         body = Unread(1 << 30)
-        assert stranger.request(method, path, **chunked(body)).status_code == 413
+        assert body.send(stranger, method, path).status_code == 413
         assert body.was_read == PUBLIC + 1
 
 
 def test_the_message_names_the_limit(stranger: Caller, alice: Caller) -> None:
-    message = refused(stranger.post("/auth/simple/login", data=b"x" * USUAL), 413, "PayloadTooLargeError")
-    assert message == "The body is larger than 32768 bytes. This operation reads no more."
-    message = refused(alice.post("/api/admin/projects", data=b"x" * (USUAL + 1)), 413, "PayloadTooLargeError")
-    assert message == "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit."
+    for caller, path, message in (
+        (stranger, "/auth/simple/login", "32768 bytes. This operation reads no more."),
+        (alice, "/api/admin/projects", "1048576 bytes. The setting MAX_BODY_BYTES raises this limit."),
+    ):
+        response = post(caller, path, b"x" * (USUAL + 1))
+        assert refused(response, 413, "PayloadTooLargeError") == f"The body is larger than {message}"
 
 
 @pytest.mark.parametrize("field", ["username", "password"])
@@ -99,9 +105,8 @@ def test_the_largest_context_is_read(world: World) -> None:
     body = json.dumps({"context": context}, ensure_ascii=False).encode()
     assert len(body) > MAX_PROPERTIES * MAX_LENGTH * 4
     for path in ("/api/frontend", "/ofrep/v1/evaluate/flags"):
-        assert web.post(path, data=body, content_type="application/json").status_code == 200
-        too_large = web.post(path, data=b" " * (body_limits.CONTEXT_BYTES + 1), content_type="application/json")
-        refused(too_large, 413, "PayloadTooLargeError")
+        assert post(web, path, body).status_code == 200
+        refused(post(web, path, b" " * (body_limits.CONTEXT_BYTES + 1)), 413, "PayloadTooLargeError")
 
 
 def test_reports_of_frontend_tokens_have_64_kb(world: World) -> None:
@@ -127,13 +132,16 @@ def document(**lists: list[Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", [IMPORT, VALIDATE])
-def test_imports_are_read_after_the_caller_is_known(world: World, stranger: Caller, victor: Caller, path: str) -> None:
+@pytest.mark.usefixtures("apollo")
+def test_imports_are_read_after_the_caller_is_known(
+    world: World, stranger: Caller, victor: Caller, olga: Caller, alice: Caller, path: str
+) -> None:
     for caller, status in ((stranger, 401), (world.api_key("client"), 403), (world.api_key("frontend"), 403)):
         body = Unread(2 << 20)
-        assert caller.post(path, content_type="application/json", **chunked(body)).status_code == status
+        assert body.send(caller, "POST", path).status_code == status
         assert body.was_read == 0
     body = Unread(2 << 20)
-    response = victor.post(path, content_type="application/json", **chunked(body))
+    response = body.send(victor, "POST", path)
     if path == IMPORT:
         assert "UPDATE_FEATURE" in refused(response, 403, "NoAccessError")
         assert body.was_read == 0
@@ -141,20 +149,11 @@ def test_imports_are_read_after_the_caller_is_known(world: World, stranger: Call
         refused(response, 413, "PayloadTooLargeError")
         assert body.was_read == USUAL + 1
         assert victor.post(path, json=document()).status_code == 200
-
-
-@pytest.mark.parametrize("path", [IMPORT, VALIDATE])
-@pytest.mark.usefixtures("apollo")
-def test_a_member_of_a_project_can_import_a_large_document(olga: Caller, path: str) -> None:
-    """Olga has UPDATE_FEATURE in one project only."""
-    body = json.dumps(document() | {"project": "apollo"}).encode().ljust(2 << 20)
-    assert olga.post(path, data=body, content_type="application/json").status_code == 200
-
-
-@pytest.mark.parametrize("path", [IMPORT, VALIDATE])
-def test_an_import_has_at_most_50_mb(alice: Caller, path: str) -> None:
+    # Olga has UPDATE_FEATURE in one project only.
+    large = json.dumps(document() | {"project": "apollo"}).encode().ljust(2 << 20)
+    assert post(olga, path, large).status_code == 200
     body = Unread(1 << 30)
-    message = refused(alice.post(path, content_type="application/json", **chunked(body)), 413, "PayloadTooLargeError")
+    message = refused(body.send(alice, "POST", path), 413, "PayloadTooLargeError")
     assert message == "The body is larger than 50000000 bytes. This operation reads no more."
     assert body.was_read <= body_limits.IMPORT_BYTES + 1
 
@@ -215,7 +214,7 @@ def test_a_second_large_body_waits(
         collections += phase == "start"
 
     def send(value: bytes) -> int:
-        return caller.post(path, data=start + value + end, content_type="application/json").status_code
+        return post(caller, path, start + value + end).status_code
 
     with body_limits.PARSING:
         assert send(LISTS) == 503
@@ -249,39 +248,26 @@ def test_large_imports_take_turns(alice: Caller, monkeypatch: pytest.MonkeyPatch
     body = json.dumps(document()).encode()
     with body_limits.LARGE_IMPORTS:
         for path in (IMPORT, VALIDATE):
-            large = alice.post(path, data=body.ljust(USUAL + 1), content_type="application/json")
-            assert "Try again later." in refused(large, 503, "UnavailableError")
-            assert alice.post(path, data=body, content_type="application/json").status_code == 200
-    assert alice.post(IMPORT, data=body.ljust(USUAL + 1), content_type="application/json").status_code == 200
-
-
-def test_a_caller_validates_one_document_at_a_time(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(alice.app.config, "WAIT_SECONDS", 0.01)
-    # In these tests, all callers count as the same.
+            assert "Try again later." in refused(post(alice, path, body.ljust(USUAL + 1)), 503, "UnavailableError")
+            assert post(alice, path, body).status_code == 200
+    assert post(alice, IMPORT, body.ljust(USUAL + 1)).status_code == 200
+    # One caller validates one document at a time. In these tests, all callers count as the same.
     with alice.app.extensions["validations_of"](None):
-        response = alice.post(VALIDATE, json=document())
+        response = post(alice, VALIDATE, body)
         assert "validations at the same time" in refused(response, 429, "RateLimitError")
         assert response.headers["Retry-After"] == "1"
-        assert alice.post(IMPORT, json=document()).status_code == 200
-    assert alice.post(VALIDATE, json=document()).status_code == 200
+        assert post(alice, IMPORT, body).status_code == 200
+    assert post(alice, VALIDATE, body).status_code == 200
 
 
 def test_a_body_has_at_most_two_million_values(world: World, alice: Caller) -> None:
     values = b"[" + b"[]," * (MAX_VALUES // 2) + b"[]]"
-    response = alice.post(IMPORT, data=b'{"data":' + values + b"}", content_type="application/json")
-    assert refused(response) == f"The body must have at most {MAX_VALUES} values."
-    body = b'{"appName":"a","bucket":' + values + b"}"
-    assert world.api_key("client").post(METRICS, data=body).status_code == 202
+    message = refused(post(alice, IMPORT, b'{"data":' + values + b"}"))
+    assert message == f"The body must have at most {MAX_VALUES} values."
+    assert post(world.api_key("client"), METRICS, b'{"appName":"a","bucket":' + values + b"}").status_code == 202
 
 
 # --- The real service -------------------------------------------------------------------------------------------------
-
-
-def exchange(port: int, request: bytes) -> bytes:
-    """Return all that the service sends until it closes the connection."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        connection.sendall(request)
-        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def test_the_limits_hold_whatever_the_framing(make_database: Callable[..., str]) -> None:
@@ -291,7 +277,7 @@ def test_the_limits_hold_whatever_the_framing(make_database: Callable[..., str])
             for expect in ("", "Expect: 100-continue\r\n"):
                 head = f"POST /auth/simple/login HTTP/1.1\r\nHost: x\r\n{expect}{length}\r\n\r\n".encode()
                 framed = body if "Length" in length else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-                assert b"PayloadTooLargeError" in exchange(service.port, head + framed)
+                assert service.raw(head + framed).json["name"] == "PayloadTooLargeError"
         for size in (0, PUBLIC):
             headers = {"Content-Type": "application/json"}
             assert service.request("POST", "/auth/simple/login", body=b" " * size, headers=headers).status == 400

@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from statistics import median
 from threading import Semaphore
 from time import monotonic
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -20,18 +18,12 @@ from sql.access import digest
 from sql.database import connect, connection
 from tests.support.instance import ADMIN_KEY
 from tests.support.lock_waiters import lock_waiters
-from tests.support.service import PATIENCE, Service, wait_until
+from tests.support.service import PATIENCE, wait_until
 from tests.support.world import Caller, World, refused
 
 TAG_TYPES = "/api/admin/tag-types"
 OTHER = "/api/admin/context"
 WAIT = 0.5
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """A database of its own."""
-    return make_database()
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +59,11 @@ def locked(url: str, table: str) -> Iterator[Callable[[int], None]]:
         yield lambda count: wait_until(lambda: len(lock_waiters(observer)) == count, f"{count} requests waited")
 
 
+def statuses(sent: list[Future[TestResponse]]) -> list[int]:
+    """Return the statuses of requests of other threads, sorted."""
+    return sorted(one.result().status_code for one in sent)
+
+
 def is_limited(response: TestResponse) -> bool:
     """Whether it is the refusal of this limit."""
     assert "at the same time" in refused(response, 429, "RateLimitError")
@@ -85,7 +82,7 @@ def test_requests_beyond_the_share_wait_and_are_refused(app, url, cast, pool, ca
         assert json.loads(capsys.readouterr().out)["caller"] == f"session:{victor.id}"
         assert vera.get(OTHER).status_code == 200
         assert Caller(app, ADMIN_KEY).get(OTHER).status_code == 200
-    assert [one.result().status_code for one in held] == [200] * 2
+    assert statuses(held) == [200] * 2
     assert victor.get(OTHER).status_code == 200
 
 
@@ -98,73 +95,60 @@ def test_one_caller_holds_at_most_half_of_the_threads(make_app, url, cast, pool)
         # Six are there, and one is too many. It does not wait.
         [refusal], _ = wait(sent, timeout=9, return_when=FIRST_COMPLETED)
         assert is_limited(refusal.result())
-    assert [one.result().status_code for one in held] == [200] * 2
-    assert sorted(one.result().status_code for one in sent) == [200] * 4 + [429]
-
-
-class Rendering:
-    """A view that borrows two connections, one inside the other and one after both, and then builds its response for as
-    long as the test wants.
-    """
-
-    def __init__(self, app: Flask) -> None:
-        self.running = Semaphore(0)
-        self.may_end = Semaphore(0)
-        app.add_url_rule("/rendering", view_func=self.view, endpoint="rendering")
-
-    def view(self) -> str:
-        with connection() as conn, connection():
-            require(conn)
-        with connection():
-            pass
-        self.running.release()
-        assert self.may_end.acquire(timeout=PATIENCE)
-        if "fail" in request.args:
-            raise RuntimeError
-        return "rendered"
+    assert statuses(held) == [200] * 2
+    assert statuses(sent) == [200] * 4 + [429]
 
 
 @pytest.mark.parametrize("query", ["", "?fail"])
 def test_a_caller_keeps_their_place_until_the_response_is_built(make_app, url, cast, pool, query):
     app = make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=WAIT)
-    rendering = Rendering(app)
+    running, may_end = Semaphore(0), Semaphore(0)
+
+    def render() -> str:
+        """Borrow two connections, one inside the other and one after both, and then build the response for a while."""
+        with connection() as conn, connection():
+            require(conn)
+        with connection():
+            pass
+        running.release()
+        assert may_end.acquire(timeout=PATIENCE)
+        if "fail" in request.args:
+            raise RuntimeError
+        return "rendered"
+
+    app.add_url_rule("/rendering", view_func=render)
     victor, vera = (Caller(app, one.key) for one in cast)
     # In the first request with a token, the caller keeps the place only while a connection is lent.
     assert victor.get(OTHER).status_code == 200
     for _ in range(3):
-        held = [
-            pool.submit(app.test_client().get, f"/rendering{query}", headers={"Authorization": victor.key})
-            for _ in range(2)
-        ]
+        get = app.test_client().get
+        held = [pool.submit(get, f"/rendering{query}", headers={"Authorization": victor.key}) for _ in range(2)]
         for _ in held:
-            assert rendering.running.acquire(timeout=PATIENCE)
+            assert running.acquire(timeout=PATIENCE)
         assert is_limited(victor.get(OTHER))
         assert vera.get(OTHER).status_code == 200
-        rendering.may_end.release(2)
-        assert [one.result().status_code for one in held] == [500 if query else 200] * 2
-    assert [one.result().status_code for one in [pool.submit(victor.get, OTHER) for _ in range(2)]] == [200] * 2
+        may_end.release(2)
+        assert statuses(held) == [500 if query else 200] * 2
+    assert statuses([pool.submit(victor.get, OTHER) for _ in range(2)]) == [200] * 2
 
 
-def log_in(app: Flask, **kwargs: Any) -> TestResponse:
-    """Try to log in, as a stranger."""
-    return Caller(app).post("/auth/simple/login", json={"username": "nobody", "password": "wrong"}, **kwargs)
+@pytest.mark.parametrize("table", ["login_addresses", "api_keys"])
+def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool, table):
+    def send(address: str = "127.0.0.1") -> TestResponse:
+        """Log in with a wrong password, or send an unknown token, another one each time."""
+        given = {"environ_base": {"REMOTE_ADDR": address}}
+        if table == "api_keys":
+            return Caller(app, f"*:*.a-wrong-key-{uuid4()}").get(OTHER, **given)
+        return Caller(app).post("/auth/simple/login", json={"username": "nobody", "password": "wrong"}, **given)
 
-
-def come_with_a_wrong_key(app: Flask, **kwargs: Any) -> TestResponse:
-    """Send an unknown token, another one each time."""
-    return Caller(app, f"*:*.a-wrong-key-{uuid4()}").get(OTHER, **kwargs)
-
-
-@pytest.mark.parametrize(("send", "table"), [(log_in, "login_addresses"), (come_with_a_wrong_key, "api_keys")])
-def test_strangers_and_wrong_credentials_count_by_their_address(app, url, pool, send, table):
     with locked(url, table) as wait_for:
-        held = [pool.submit(send, app) for _ in range(2)]
+        held = [pool.submit(send) for _ in range(2)]
         wait_for(2)
-        assert is_limited(send(app))
+        assert is_limited(send())
         assert Caller(app).get("/ready").status_code == 200
-        held.append(pool.submit(send, app, environ_base={"REMOTE_ADDR": "192.0.2.1"}))
+        held.append(pool.submit(send, "192.0.2.1"))
         wait_for(3)
-    assert [one.result().status_code for one in held] == [401] * 3
+    assert statuses(held) == [401] * 3
 
 
 def test_one_caller_has_at_most_half_of_the_streams(app, url, cast, pool):
@@ -180,67 +164,7 @@ def test_one_caller_has_at_most_half_of_the_streams(app, url, cast, pool):
     with locked(url, "tag_types") as wait_for:
         held = [pool.submit(victor.get, TAG_TYPES) for _ in range(2)]
         wait_for(2)
-    assert [one.result().status_code for one in held] == [200] * 2
+    assert statuses(held) == [200] * 2
     assert victor.get(path).status_code == 200
     running.close()
     assert victor.get(path, headers=lines).status_code == 200
-
-
-# --- The real service -------------------------------------------------------------------------------------------------
-
-# 60 MB: to look for a word, PostgreSQL reads all of it.
-FILL = """
-    INSERT INTO events (type, created_by, project, feature_name, data)
-    SELECT 'feature-updated', 'system', 'default', 'a', json_build_object('text', repeat(md5(number::text), 100))
-      FROM generate_series(1, 20000) AS number
-"""
-SLOW = "/api/admin/search/events?query=absent"
-
-
-@pytest.fixture(scope="module")
-def service(url: str, cast: tuple[Caller, Caller]) -> Iterator[Service]:  # noqa: ARG001
-    """The real service with its defaults, and a long log."""
-    with connect(url) as conn:
-        conn.execute("SET statement_timeout = 0")
-        conn.execute(FILL)
-        conn.execute("ANALYZE events")
-    with Service(url, WEB_CONCURRENCY=2) as service:
-        yield service
-
-
-@pytest.mark.slow
-def test_one_admin_token_can_send_8_requests_at_the_same_time(service: Service, pool: ThreadPoolExecutor) -> None:
-    for _ in range(10):
-        sent = [pool.submit(service.get, TAG_TYPES, headers={"Authorization": ADMIN_KEY}) for _ in range(8)]
-        assert [one.result().status for one in sent] == [200] * 8
-
-
-@pytest.mark.timing
-@pytest.mark.slow
-def test_a_viewer_with_32_slow_searches_does_not_slow_others_down(
-    service: Service, cast: tuple[Caller, Caller]
-) -> None:
-    victor, vera = ({"Authorization": one.key or ""} for one in cast)
-    statuses: list[int] = []
-    is_over = False
-
-    def search() -> None:
-        while not is_over:
-            statuses.append(service.get(SLOW, headers=victor).status)
-
-    with ThreadPoolExecutor(32) as pool:
-        running = [pool.submit(search) for _ in range(32)]
-        try:
-            # So many have had to wait for longer than they may: the limit holds.
-            wait_until(lambda: 429 in statuses, "Victor had reached the limit")
-            took = []
-            for number in range(20):
-                began = monotonic()
-                assert service.get((TAG_TYPES, OTHER)[number % 2], headers=vera).status == 200
-                took.append(monotonic() - began)
-        finally:
-            is_over = True
-        for one in running:
-            one.result()
-    assert set(statuses) == {200, 429}
-    assert median(took) < 0.5

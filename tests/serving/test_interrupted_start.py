@@ -4,9 +4,7 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +16,11 @@ pytestmark = pytest.mark.slow
 MOMENTS = 15
 
 
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """A folder with the program. Every user can enter it, as the user of PostgreSQL has to."""
-    with tempfile.TemporaryDirectory(prefix="ctrl-c-") as name:
-        Path(name).chmod(0o755)
-        install(Path(name))
-        yield Path(name)
+def press_ctrl_c(process: subprocess.Popen[bytes]) -> bool:
+    """Press Ctrl-C, and return whether the process could ignore it, as it does until flags.py runs."""
+    (ignored,) = re.findall(r"^SigIgn:\t(\w+)$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+    os.killpg(process.pid, signal.SIGINT)
+    return bool(int(ignored, 16) & 1 << signal.SIGINT - 1)
 
 
 def interrupt(folder: Path, data: Path, seconds: float | None) -> tuple[float, str]:
@@ -32,18 +28,12 @@ def interrupt(folder: Path, data: Path, seconds: float | None) -> tuple[float, s
 
     Return the seconds until Ctrl-C, and the output.
     """
-    log = folder / "output"
-    began = time.monotonic()
+    log, began = folder / "output", time.monotonic()
+    given = {"env": environment(DATA_DIR=data, PORT=free_port()), "start_new_session": True}
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [folder / "flags", "serve"],
-            env=environment(DATA_DIR=data, PORT=free_port()),
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+        process = subprocess.Popen([folder / "flags", "serve"], stdout=output, stderr=output, **given)
     if seconds is None:
-        wait_until(lambda: "Serving at" in log.read_text(), "it serves")
+        wait_until(lambda: "Serving at" in log.read_text(), "it served")
     else:
         # The moment is what is tested, so there is no condition to wait for.
         time.sleep(seconds)
@@ -58,25 +48,15 @@ def interrupt(folder: Path, data: Path, seconds: float | None) -> tuple[float, s
     return spent, log.read_text()
 
 
-def press_ctrl_c(process: subprocess.Popen[bytes]) -> bool:
-    """Press Ctrl-C, and return whether the process could ignore it, as it does until flags.py runs."""
-    ignored = re.search(r"^SigIgn:\t(\w+)$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
-    assert ignored is not None
-    os.killpg(process.pid, signal.SIGINT)
-    return bool(int(ignored[1], 16) & 1 << signal.SIGINT - 1)
-
-
-def test_ctrl_c_prints_no_traceback_at_any_moment(folder: Path) -> None:
-    data = folder / "data"
+def test_ctrl_c_prints_no_traceback_at_any_moment(tmp: Path) -> None:
+    install(tmp)
+    data, outputs = tmp / "data", {}
     # The first start creates the database.
-    whole, shown = interrupt(folder, data, None)
-    moments = [whole * number / 4 for number in range(1, 4)]
-    outputs = {f"new, {moment:.2f} s": interrupt(folder, folder / f"data-{moment}", moment) for moment in moments}
-    whole, shown = interrupt(folder, data, None)
-    moments = [whole * number / MOMENTS for number in range(MOMENTS)]
-    outputs |= {f"again, {moment:.2f} s": interrupt(folder, data, moment) for moment in moments}
-    outputs["serving"] = whole, shown
-    bad = {moment: text for moment, (_, text) in outputs.items() if "Traceback" in text or "Interrupt" in text}
-    assert bad == {}
-    running = [path.name for path in folder.glob("data*") if is_alive(postmaster_of(path))]
-    assert running == []
+    for kind, count in (("new", 3), ("again", MOMENTS)):
+        whole, outputs[kind] = interrupt(tmp, data, None)
+        for number in range(count):
+            moment = whole * (number + 1) / (count + 1)
+            place = tmp / f"data-{number}" if kind == "new" else data
+            _, outputs[f"{kind}, {moment:.2f} s"] = interrupt(tmp, place, moment)
+    assert {moment: text for moment, text in outputs.items() if "Traceback" in text or "Interrupt" in text} == {}
+    assert [path.name for path in tmp.glob("data*") if is_alive(postmaster_of(path))] == []

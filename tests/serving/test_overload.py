@@ -3,8 +3,9 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -26,32 +27,10 @@ SLOW_INSERT = """
         AS 'BEGIN PERFORM pg_sleep(60); RETURN new; END';
     CREATE TRIGGER slow BEFORE INSERT ON tag_types FOR EACH ROW EXECUTE FUNCTION be_slow()
 """
-
-
-@pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """A database of its own."""
-    return make_database()
-
-
-def refused(answer: Answer) -> str:
-    """The message of a 503, which must be the one error body and say when to come back."""
-    assert (answer.status, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (
-        503,
-        "1",
-        "application/json",
-    )
-    error = answer.json
-    assert set(error) == {"id", "name", "message"}
-    assert error["name"] == "UnavailableError"
-    assert UUID(error["id"])
-    return error["message"]
-
-
-def line_of(service: Service, answer: Answer) -> dict:
-    """The log line that an error's id leads to."""
-    (line,) = (line for line in service.out.splitlines() if answer.json["id"] in line)
-    return json.loads(line)
+PIDS = """
+    SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE datname = current_database()
+       AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND query <> ''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +41,26 @@ def hurried(url: str) -> Iterator[Service]:
         yield service
 
 
-def create(service: Service, name: str, key: str = ADMIN_KEY) -> tuple[float, Answer]:
-    """How long it took to make a type of tags, and the answer."""
-    began = time.monotonic()
-    answer = service.request("POST", TAG_TYPES, json={"name": name}, headers={"Authorization": key})
-    return time.monotonic() - began, answer
+def refused(service: Service, answer: Answer) -> dict[str, Any]:
+    """Assert that it is a 503. Return the line of the log to which its id leads."""
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+    assert (set(answer.json), answer.json["name"]) == ({"id", "name", "message"}, "UnavailableError")
+    assert UUID(answer.json["id"])
+    (line,) = (line for line in service.out.splitlines() if answer.json["id"] in line)
+    return json.loads(line)
 
 
+@pytest.mark.timing
 def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url: str) -> None:
     # One caller would have one of the two connections.
     keys = [f"*:*.a-key-among-many-{number}" for number in range(12)]
+
+    def create(key: str) -> tuple[float, Answer]:
+        """Create a tag type. Return how long it took, and the response."""
+        began = time.monotonic()
+        answer = hurried.request("POST", TAG_TYPES, {"name": f"type-{began}"}, {"Authorization": key})
+        return time.monotonic() - began, answer
+
     with connect(url) as conn:
         for key in keys:
             api_tokens.insert(conn, key, name="one of many")
@@ -80,20 +69,17 @@ def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url:
         conn.execute(SLOW_INSERT)
         try:
             with ThreadPoolExecutor(12) as pool:
-                asked = [pool.submit(create, hurried, f"slow-{number}", key) for number, key in enumerate(keys)]
-                health = [hurried.get("/health", timeout=QUICK).status for _ in range(5)]
+                asked = [pool.submit(create, key) for key in keys]
+                assert [hurried.get("/health", timeout=QUICK).status for _ in range(5)] == [200] * 5
                 ended = [one.result() for one in asked]
         finally:
             conn.execute("DROP TRIGGER slow ON tag_types")
-        assert health == [200] * 5
         # Two were at the database; the others waited for a connection.
-        assert {refused(answer) for _, answer in ended} == {
-            "The database is unavailable or too slow.",
-            "Too many requests. Try again later.",
-        }
+        messages = {"The database is unavailable or too slow.", "Too many requests. Try again later."}
+        assert {answer.json["message"] for _, answer in ended} == messages
         # A second for the connection, two for the statement, and a busy machine.
         assert max(seconds for seconds, _ in ended) < 3 + QUICK
-        lines = [line_of(hurried, answer) for _, answer in ended]
+        lines = [refused(hurried, answer) for _, answer in ended]
         assert {(line["method"], line["route"], line["status"]) for line in lines} == {("POST", TAG_TYPES, 503)}
         kinds = Counter(line["error"].partition("\n")[0] for line in lines)
         # Two at first; others get their connections if those end in the very moment in which they would give up.
@@ -102,31 +88,21 @@ def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url:
         assert set(kinds) == {"psycopg_pool.PoolTimeout"}
         statements = [line["slow"]["statements"][0]["statement"] for line in lines if "QueryCanceled" in line["error"]]
         assert statements == ["vocabulary.tag_types.INSERT"] * canceled
-        # Nothing was changed, and the same connections work.
+        # Nothing was changed, the same connections work, and the database counts as available.
         assert value(conn, "SELECT count(*) FROM tag_types") == before
-        pids = pids_of(url)
-        assert [create(hurried, f"quick-{number}")[1].status for number in range(4)] == [201] * 4
-        assert pids_of(url) == pids
-
-
-def pids_of(url: str) -> set[int]:
-    """Return the PIDs of the other client sessions of a database that have run a statement."""
-    with connect(url) as conn:
-        found = conn.execute(
-            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND query <> ''"
-        )
-        return {row["pid"] for row in found}
+        pids = value(conn, PIDS)
+        assert [create(ADMIN_KEY)[1].status for _ in range(4)] == [201] * 4
+        assert value(conn, PIDS) == pids
+        assert "unavailable" not in hurried.err
 
 
 @pytest.mark.timing
 def test_waiting_too_long_for_a_lock_is_503(hurried: Service, url: str) -> None:
-    assert create(hurried, "held")[1].status == 201
+    assert hurried.request("POST", TAG_TYPES, {"name": "held"}, KEY).status == 201
     with connect(url) as conn, conn.transaction():
         conn.execute("SELECT FROM tag_types WHERE name = 'held' FOR UPDATE")
         began = time.monotonic()
-        answer = hurried.request("PUT", f"{TAG_TYPES}/held", json={"description": "new"}, headers=KEY)
+        answer = hurried.request("PUT", f"{TAG_TYPES}/held", {"description": "new"}, KEY)
         assert time.monotonic() - began < 1 + QUICK
-        refused(answer)
-        assert line_of(hurried, answer)["error"].startswith("psycopg.errors.LockNotAvailable (SQLSTATE 55P03)\n")
-    assert hurried.request("PUT", f"{TAG_TYPES}/held", json={"description": "new"}, headers=KEY).status == 200
+        assert refused(hurried, answer)["error"].startswith("psycopg.errors.LockNotAvailable (SQLSTATE 55P03)\n")
+    assert hurried.request("PUT", f"{TAG_TYPES}/held", {"description": "new"}, KEY).status == 200

@@ -4,12 +4,13 @@ import json
 import os
 import random
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
+from itertools import cycle
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -17,12 +18,15 @@ import pytest
 from flask import Flask
 
 from sql.database import Connection, connect, rows, value
+from tests.support.embedded_server import own_server
 from tests.support.reports import METRICS, metrics
-from tests.support.service import Service, wait_until
+from tests.support.service import Answer, Service, postmaster_of, wait_until
 from tests.support.world import World
 
-FLAGS = [f"flag-{number}" for number in range(200)]
-INSTANCES = 50
+FLAGS = [f"flag-{number}" for number in range(20)]
+KEY = "*:*.the-key-of-these-tests"
+AUTHORIZED = {"Authorization": KEY}
+FEATURES = "/api/admin/projects/default/features"
 YES = {"yes": 1, "no": 0}
 
 
@@ -50,62 +54,75 @@ def service_on(conn: Connection, **settings: Any) -> Service:
 
 
 @pytest.mark.slow
-def test_fifty_instances_report_two_hundred_flags_at_once(conn: Connection, key: str) -> None:
-    document = json.dumps(metrics({flag: {"yes": 3, "no": 1} for flag in FLAGS})).encode()
-
-    def send(number: int) -> tuple[int, float]:
-        began = time.monotonic()
-        headers = {"Authorization": key, "Unleash-Connection-Id": f"c-{number}"}
-        answer = service.request("POST", METRICS, body=document, headers=headers)
-        return answer.status, time.monotonic() - began
-
-    with service_on(conn, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(INSTANCES) as pool:
-        for _ in range(3):
-            answers = list(pool.map(send, range(INSTANCES)))
-            assert Counter(status for status, _ in answers) == {202: INSTANCES}
-            times = sorted(took for _, took in answers)
-            print(f"p95 {times[int(INSTANCES * 0.95)] * 1000:.0f} ms, worst {times[-1] * 1000:.0f} ms")
-    sums = rows(
-        conn, "SELECT DISTINCT sum(yes)::integer AS yes, sum(no)::integer AS no FROM usage_metrics GROUP BY flag_name"
-    )
-    assert sums == [{"yes": 3 * 3 * INSTANCES, "no": 3 * INSTANCES}]
-    assert value(conn, "SELECT count(*) FROM usage_metrics") >= len(FLAGS)
-    assert value(conn, "SELECT count(*) FROM application_instances") == INSTANCES
-
-
-@pytest.mark.slow
-def test_every_acknowledged_report_outlives_kill_9(conn: Connection, key: str) -> None:
+def test_reports_and_polls_outlive_kill_9_of_workers_and_postgresql() -> None:
     sent: Counter[str] = Counter()
     acknowledged: Counter[str] = Counter()
     stop = Event()
+    apps = [f"app-{number}" for number in range(8)]
 
-    def go_on_sending(app: str) -> None:
-        document = json.dumps(metrics({flag: YES for flag in FLAGS[:50]}, app=app)).encode()
+    def report(app: str) -> None:
+        document = metrics({flag: YES for flag in FLAGS}, app=app)
         while not stop.is_set():
             sent[app] += 1
             with suppress(OSError, HTTPException):
-                status = service.request("POST", METRICS, body=document, headers={"Authorization": key}).status
+                status = service.request("POST", METRICS, json=document, headers=application).status
                 assert status in (202, 503)
                 acknowledged[app] += status == 202
 
-    with service_on(conn, WEB_CONCURRENCY=2) as service, ThreadPoolExecutor(8) as pool:
-        senders = [pool.submit(go_on_sending, f"app-{number}") for number in range(8)]
-        try:
-            for _ in range(8):
-                goal = acknowledged.total() + random.randrange(10, 50)
-                wait_until(lambda goal=goal: acknowledged.total() >= goal, "reports were acknowledged again")
-                wait_until(lambda: service.workers, "there was a worker")
-                with suppress(ProcessLookupError):
-                    os.kill(random.choice(sorted(service.workers)), signal.SIGKILL)
-        finally:
-            stop.set()
-        for sender in senders:
-            sender.result()
-    statement = "SELECT app_name, flag_name, sum(yes)::integer AS yes FROM usage_metrics GROUP BY app_name, flag_name"
-    kept = rows(conn, statement)
-    assert len(kept) == 8 * 50
-    wrong = [row for row in kept if not acknowledged[row["app_name"]] <= row["yes"] <= sent[row["app_name"]]]
-    assert wrong == []
+    def go_on() -> None:
+        goal = acknowledged.total() + random.randrange(10, 50)
+        wait_until(lambda: acknowledged.total() >= goal, "reports were acknowledged again")
+
+    def kill_worker() -> None:
+        (worker,) = service.workers
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: service.workers and worker not in service.workers, "there was another worker")
+
+    def poll() -> Answer:
+        answer = service.get("/api/client/features", headers=application)
+        assert answer.status == 200
+        return answer
+
+    def kill_postgresql() -> None:
+        """Kill all processes of PostgreSQL, so that none can write what it holds in memory. Start it again."""
+        before = poll().body
+        postmaster = postmaster_of(server.folder)
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        for pid in (postmaster or 0, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # A worker uses what the database said for CLIENT_KEEP_MS, without Age.
+        wait_until(lambda: "Age" in poll().headers, "flags came from memory")
+        assert {poll().body for _ in range(10)} == {before}
+        server.ensure()
+        wait_until(lambda: "Age" not in poll().headers, "the flags were current")
+        path = f"{FEATURES}/{FLAGS[0]}/environments/development/{next(states)}"
+        wait_until(lambda: service.request("POST", path, None, AUTHORIZED).status == 200, "it was changed")
+        wait_until(lambda: poll().body != before, "the change arrived")
+
+    states = cycle(("on", "off"))
+    with own_server() as server:
+        with Service(server.ensure(), INIT_ADMIN_API_TOKENS=KEY) as service, ThreadPoolExecutor(len(apps)) as pool:
+            for name in FLAGS:
+                assert service.request("POST", FEATURES, {"name": name}, AUTHORIZED).status == 201
+            body = {"type": "client", "tokenName": "test", "environment": "development"}
+            secret = service.request("POST", "/api/admin/api-tokens", body, AUTHORIZED).json["secret"]
+            application = {"Authorization": secret}
+            reporters = [pool.submit(report, app) for app in apps]
+            try:
+                for kill in (kill_worker,) * 6 + (kill_postgresql,) * 2:
+                    go_on()
+                    kill()
+                go_on()
+            finally:
+                stop.set()
+            for reporter in reporters:
+                reporter.result()
+        statement = "SELECT app_name, sum(yes)::integer AS yes FROM usage_metrics GROUP BY app_name, flag_name"
+        with connect(server.ensure()) as conn:
+            kept = rows(conn, statement)
+    assert len(kept) == len(apps) * len(FLAGS)
+    assert [row for row in kept if not acknowledged[row["app_name"]] <= row["yes"] <= sent[row["app_name"]]] == []
     assert sent != acknowledged
 
 

@@ -1,10 +1,9 @@
-"""How the real service stops: requests in flight are answered, gunicorn ends, PostgreSQL goes last; and what a crash or
-a reload leaves.
+"""How the real service stops: running requests finish, gunicorn ends, PostgreSQL goes last; and what a crash or a
+reload leaves.
 """
 
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,16 +23,6 @@ pytestmark = pytest.mark.slow
 
 KEY = "*:*.the-key-of-these-tests"
 
-EMPTY = "The file in DATABASE_URL_FILE is empty. Write the value to it, or unset the variable."
-
-
-@pytest.fixture(scope="module")
-def tmp() -> Iterator[Path]:
-    """A folder with a short path that every user may enter."""
-    with tempfile.TemporaryDirectory(prefix="stop-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
 
 @pytest.fixture
 def data(tmp: Path) -> Iterator[Path]:
@@ -43,28 +32,30 @@ def data(tmp: Path) -> Iterator[Path]:
 
 
 def service_on(data: Path) -> Service:
-    """A service with a known API token."""
+    """Return a service with a known API token."""
     return Service(DATA_DIR=data, INIT_ADMIN_API_TOKENS=KEY)
 
 
 @contextmanager
-def in_flight(service: Service, conn: Connection) -> Iterator[tuple[str, list[Answer]]]:
-    """The secret of a signup token whose change waits in the service while the block lasts, and its answer: there when
-    it has ended.
-    """
-    token = fixtures.signup_token(
-        conn, name="held", expires_at=datetime.now(UTC) + timedelta(days=1), created_by="the test"
-    )
+def in_flight(service: Service, conn: Connection) -> Iterator[list[Answer]]:
+    """Let a change wait in the service. Its response is there after the block."""
+    expiry = datetime.now(UTC) + timedelta(days=1)
+    token = fixtures.signup_token(conn, name="held", expires_at=expiry, created_by="the test")
+    path = f"/api/admin/invite-link/tokens/{token['secret']}"
     answers: list[Answer] = []
+
+    def change() -> None:
+        answers.append(service.request("PUT", path, {"enabled": False}, {"Authorization": KEY}))
+
     with conn.transaction():
         conn.execute("SELECT FROM signup_tokens FOR UPDATE")
-        path = f"/api/admin/invite-link/tokens/{token['secret']}"
-        put = {"json": {"enabled": False}, "headers": {"Authorization": KEY}}
-        request = threading.Thread(target=lambda: answers.append(service.request("PUT", path, **put)))
+        request = threading.Thread(target=change)
         request.start()
         wait_until(lambda: lock_waiters(conn), "the request waited")
-        yield token["secret"], answers
+        yield answers
+        assert answers == []
     request.join()
+    assert [(answer.status, answer.json["enabled"]) for answer in answers] == [(200, False)]
 
 
 def is_refused(service: Service) -> bool:
@@ -76,30 +67,21 @@ def is_refused(service: Service) -> bool:
     return False
 
 
-def terminate(service: Service) -> None:
-    """What a process manager does."""
-    service.process.terminate()
-
-
-def press_ctrl_c(service: Service) -> None:
-    """What a terminal does, for somebody impatient: the whole process group gets it, and again."""
+def press_ctrl_c_twice(service: Service) -> None:
+    """Stop the service as a terminal does: the whole process group gets the signal."""
     os.killpg(service.process.pid, signal.SIGINT)
     wait_until(lambda: is_refused(service), "no request was answered")
     os.killpg(service.process.pid, signal.SIGINT)
 
 
-@pytest.mark.parametrize("stop", [terminate, press_ctrl_c])
+@pytest.mark.parametrize("stop", [lambda service: service.process.terminate(), press_ctrl_c_twice])
 def test_running_requests_finish_then_gunicorn_then_postgresql(data: Path, stop: Callable[[Service], None]):
     with service_on(data) as service, connect(address_in(data)) as conn:
         pids = {service.process.pid, postmaster_of(data), *service.workers}
-        with in_flight(service, conn) as (secret, answers):
+        with in_flight(service, conn):
             stop(service)
             wait_until(lambda: is_refused(service), "no request was answered")
-            assert answers == []
             assert all(map(is_alive, pids))
-        assert [(answer.status, answer.json["secret"], answer.json["enabled"]) for answer in answers] == [
-            (200, secret, False)
-        ]
         # gunicorn waits up to 40 s for a worker (graceful_timeout).
         assert service.process.wait(40 + PATIENCE) == 0
         assert not any(map(is_alive, pids))
@@ -139,18 +121,9 @@ def test_a_stop_during_the_start_leaves_no_postgresql(tmp: Path, folder: str, cr
         service.end()
 
 
-def test_a_reload_keeps_serving_and_postgresql_running(data: Path):
+def test_a_reload_keeps_postgresql_running(data: Path):
     with service_on(data) as service:
-        before, statuses = service.workers, []
-        service.process.send_signal(signal.SIGHUP)
-
-        def is_done() -> bool:
-            statuses.append(service.get("/ready").status)
-            return bool(service.workers) and not service.workers & before
-
-        wait_until(is_done, "all workers were new")
-        statuses.append(service.get("/api/admin/insights", headers={"Authorization": KEY}).status)
-        assert set(statuses) == {200}
+        service.reload()
         postmaster = postmaster_of(data)
         with service_on(data) as other:
             assert postmaster_of(data) == postmaster
@@ -159,24 +132,21 @@ def test_a_reload_keeps_serving_and_postgresql_running(data: Path):
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
 
 
-def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(data: Path, tmp: Path):
-    token = tmp / "token"
+def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(
+    make_database: Callable[..., str], tmp_path: Path
+):
+    token, address = tmp_path / "token", tmp_path / "address"
     token.write_text("the-token-of-a-file")
-    with Service(DATA_DIR=data, METRICS_TOKEN_FILE=token) as service:
-
-        def reload() -> None:
-            """Send SIGHUP, and wait for new workers."""
-            before = service.workers
-            service.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
+    address.write_text(make_database())
+    with Service(DATABASE_URL_FILE=address, METRICS_TOKEN_FILE=token) as service:
 
         def knows(text: str) -> bool:
-            """Whether the service knows this token. Its database answers, too."""
+            """Return whether the service knows this token. Its database answers, too."""
             assert service.get("/ready").status == 200
             return service.get("/metrics", headers={"Authorization": f"Bearer {text}"}).status == 200
 
         token.write_text("short")
-        reload()
+        service.reload()
         sentence = "The setting METRICS_TOKEN must be 16 to 255 ASCII characters without spaces."
         assert f"{sentence} The previous settings stay in effect.\n" in service.err
         assert knows("the-token-of-a-file")
@@ -186,37 +156,25 @@ def test_a_reload_with_an_invalid_setting_keeps_the_last_valid_settings(data: Pa
         wait_until(lambda: service.workers - {worker}, "there was another worker")
         assert knows("the-token-of-a-file")
         token.write_text("another-token-of-a-file")
-        reload()
+        service.reload()
         assert knows("another-token-of-a-file")
         assert not knows("the-token-of-a-file")
         assert service.err.count(sentence) == 1
-
-
-def test_a_reload_without_the_address_of_the_database_keeps_the_old_address(
-    make_database: Callable[..., str], tmp_path: Path
-):
-    address = tmp_path / "address"
-    address.write_text(make_database())
-    with Service(DATABASE_URL_FILE=address) as service:
-        before = service.workers
         address.write_text("")
-        service.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: service.workers and not service.workers & before, "all workers were new")
-        assert f"{EMPTY} The previous settings stay in effect.\n" in service.err
-        assert service.get("/ready").status == 200
+        service.reload()
+        sentence = "The file in DATABASE_URL_FILE is empty. Write the value to it, or unset the variable."
+        assert f"{sentence} The previous settings stay in effect.\n" in service.err
+        assert knows("another-token-of-a-file")
 
 
 def test_a_start_after_kill_9_takes_over_from_orphans(data: Path):
     with service_on(data) as killed, connect(address_in(data)) as conn:
         orphans = killed.workers
-        with in_flight(killed, conn) as (_, answers):
+        with in_flight(killed, conn):
             killed.stop(signal.SIGKILL)
             service = Service(DATA_DIR=data, PORT=killed.port).start()
-            wait_until(lambda: "Serving at" in service.err, "it served")
-            assert service.wait().workers
-            assert answers == []
+            assert service.ready().workers
             assert any(map(is_alive, orphans))
-        assert [answer.status for answer in answers] == [200]
         wait_until(lambda: not any(map(is_alive, orphans)), "the orphans had ended")
         assert service.stop() == 0
         service.end()
@@ -226,11 +184,19 @@ def test_a_start_after_kill_9_recovers(data: Path):
     with service_on(data) as killed:
         workers = killed.workers
         client = HTTPConnection("127.0.0.1", killed.port, timeout=PATIENCE)
-        assert not announces_close(client)
+
+        def announces_close() -> bool:
+            """Return whether the response to one more request says that the connection ends."""
+            client.request("GET", "/health")
+            response = client.getresponse()
+            assert response.read()
+            return response.headers["Connection"] == "close"
+
+        assert not announces_close()
         assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
         assert is_alive(postmaster_of(data))
         # A client that always uses its connection again would keep them for ever.
-        wait_until(lambda: announces_close(client), "a response said that the connection ends")
+        wait_until(announces_close, "a response said that the connection ends")
         wait_until(lambda: not any(map(is_alive, workers)), "the workers had noticed")
     with service_on(data) as service:
         assert service.get("/api/admin/insights", headers={"Authorization": KEY}).status == 200
@@ -238,11 +204,3 @@ def test_a_start_after_kill_9_recovers(data: Path):
         postmaster = postmaster_of(data)
         assert service.stop() == 0
     assert not is_alive(postmaster)
-
-
-def announces_close(client: HTTPConnection) -> bool:
-    """Whether the response to one more request says that the connection ends."""
-    client.request("GET", "/health")
-    response = client.getresponse()
-    assert response.read()
-    return response.headers["Connection"] == "close"

@@ -39,40 +39,30 @@ def state() -> tuple[int, int]:
 
 
 @pytest.mark.usefixtures("context")
-def test_a_transaction_is_committed_and_a_failed_one_rolled_back() -> None:
+def test_a_transaction_is_all_or_nothing(app: Flask) -> None:
     pid, before = state()
-    with transaction() as conn:
-        run(conn, INSERT, {"name": "whole-1"})
-    assert state() == (pid, before + 1)
 
-    def fail(wrong: Exception | None) -> None:
+    def insert(*names: str, error: Exception | None = None) -> None:
         with transaction() as conn:
-            run(conn, INSERT, {"name": "whole-2"})
-            if wrong:
-                raise wrong
-            run(conn, INSERT, {"name": "whole-1"})
+            for name in names:
+                run(conn, INSERT, {"name": name})
+            if error:
+                raise error
 
-    with pytest.raises(KeyError):
-        fail(KeyError("x"))
-    with pytest.raises(psycopg.errors.UniqueViolation):
-        fail(None)
+    insert("whole-1")
     assert state() == (pid, before + 1)
-
-
-@pytest.mark.usefixtures("context")
-def test_a_nested_transaction_is_rolled_back_alone() -> None:
-    pid, before = state()
+    with pytest.raises(KeyError):
+        insert("whole-2", error=KeyError("x"))
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        insert("whole-2", "whole-1")
+    assert state() == (pid, before + 1)
+    # A nested one is rolled back alone.
     with transaction() as conn:
         run(conn, INSERT, {"name": "whole-3"})
         with pytest.raises(psycopg.errors.UniqueViolation), conn.transaction():
             run(conn, INSERT, {"name": "whole-3"})
         run(conn, INSERT, {"name": "whole-4"})
-    assert state() == (pid, before + 2)
-
-
-@pytest.mark.usefixtures("context")
-def test_a_connection_that_breaks_in_a_transaction_is_replaced(app: Flask) -> None:
-    pid, before = state()
+    assert state() == (pid, before + 3)
 
     def break_it() -> None:
         with psycopg.connect(app.config["DATABASE_URL"], autocommit=True) as other, transaction() as conn:
@@ -80,10 +70,11 @@ def test_a_connection_that_breaks_in_a_transaction_is_replaced(app: Flask) -> No
             other.execute("SELECT pg_terminate_backend(%s)", [pid])
             run(conn, INSERT, {"name": "whole-6"})
 
+    # A connection that breaks is replaced.
     with pytest.raises(psycopg.OperationalError):
         break_it()
     new_pid, after = state()
-    assert (new_pid != pid, after) == (True, before)
+    assert (new_pid != pid, after) == (True, before + 3)
 
 
 def test_other_isolation_levels_of_the_database_are_not_ours(

@@ -32,13 +32,10 @@ FLAGS = (
 
 
 def missing_programs() -> str:
-    """Return the names of the needed programs that are not installed."""
     return " and ".join(name for name in ("chromium", "chromedriver") if not shutil.which(name))
 
 
 class Browser:
-    """A browser with an empty profile, started on entry and closed on exit."""
-
     def __init__(self, folder: Path, **capabilities: Any) -> None:
         self.folder = folder
         self.capabilities = capabilities

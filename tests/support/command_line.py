@@ -22,16 +22,7 @@ from sql.database import Connection
 ROOT = Path(__file__).parents[2]
 # What ./flags runs, with the Python of the tests.
 FLAGS = (sys.executable, str(ROOT / "flags.py"))
-TABLES = (
-    "users",
-    "sessions",
-    "login_throttle",
-    "api_keys",
-    "api_key_projects",
-    "signup_tokens",
-    "events",
-    "schema_version",
-)
+TABLES = "users sessions login_throttle api_keys api_key_projects signup_tokens events schema_version".split()
 PATIENCE = 60
 
 
@@ -69,7 +60,6 @@ class CommandLine:
         return [self.rows(f"SELECT to_json(t)::text AS row FROM {table} AS t ORDER BY 1") for table in TABLES]
 
     def rows(self, statement: str, *params: Any) -> list[dict[str, Any]]:
-        """Return the rows of a statement."""
         return self.conn.execute(statement, params).fetchall()  # pyright: ignore
 
     @contextmanager
@@ -82,7 +72,6 @@ class CommandLine:
             self.conn.execute(undo)  # pyright: ignore
 
     def alter_database(self, change: str) -> None:
-        """Run ALTER DATABASE for this database."""
         name = self.conn.info.dbname
         self.conn.execute(f'ALTER DATABASE "{name}" {change}')  # pyright: ignore
 
@@ -97,7 +86,6 @@ class CommandLine:
         )
 
     def log_in(self, name: str, password: str, address: str = "192.0.2.1") -> TestResponse:
-        """Try to log in over HTTP."""
         body = {"username": name, "password": password}
         client = self.app.test_client(use_cookies=False)
         return client.post("/auth/simple/login", json=body, environ_base={"REMOTE_ADDR": address})
@@ -105,14 +93,7 @@ class CommandLine:
 
 def event(type: str, **fields: Any) -> dict[str, Any]:
     """Return an event whose author is the service itself, as events_of() returns it."""
-    empty = {
-        "created_by_user_id": None,
-        "project": None,
-        "environment": None,
-        "feature_name": None,
-        "data": None,
-        "pre_data": None,
-    }
+    empty = dict.fromkeys(("created_by_user_id", "project", "environment", "feature_name", "data", "pre_data"))
     return {"type": type, "created_by": "system", "tags": []} | empty | fields
 
 
@@ -131,7 +112,6 @@ def install(folder: Path) -> Path:
 
 
 def run_flags(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the real program with only these settings."""
     return subprocess.run(
         [*FLAGS, *args], cwd=ROOT, env=clean(environ), capture_output=True, text=True, timeout=PATIENCE
     )

@@ -31,15 +31,8 @@ PATIENCE = 300  # seconds, for what downloads and copies much
 # crun refuses a machine with both versions of cgroups, so podman does not see the second one. The other options let
 # podman run inside of a container.
 PODMAN = ("unshare", "--mount", "sh", "-c", 'umount /sys/fs/cgroup/unified 2>/dev/null; exec podman "$@"', "podman")
-RUN = (
-    "run",
-    "--rm",
-    "--network=host",
-    "--cgroups=disabled",
-    "--ulimit=nofile=1024:1024",
-    "--ulimit=nproc=10000:10000",
-    "--no-healthcheck",
-)
+LIMITS = ("--cgroups=disabled", "--ulimit=nofile=1024:1024", "--ulimit=nproc=10000:10000")
+RUN = ("run", "--rm", "--network=host", "--no-healthcheck", *LIMITS)
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SERVER: dict[str, Any] = COMPOSE["services"]["server"]
 
@@ -130,17 +123,14 @@ def copy_checkout(folder: Path) -> None:
         (folder / name).write_text("POSTGRES_PASSWORD=not for the image")
 
 
-def pip() -> str:
-    """Return the path of the pip that comes with Python, as install.py does."""
-    bundled = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).with_name("_bundled")
-    return f"{max(Path(bundled).glob('pip-*.whl'))}/pip"
-
-
 def download(folder: Path) -> dict[Path, str]:
     """Download the packages with pip's settings of this machine. Return paths and where the build sees them."""
     wheels, settings = folder / "wheels", folder / "pip.conf"
+    # The pip that comes with Python, as in install.py.
+    bundled = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).with_name("_bundled")
+    pip = f"{max(Path(bundled).glob('pip-*.whl'))}/pip"
     options = ["--only-binary=:all:", f"--python-version={PYTHON}", "--no-deps", "--quiet", f"--dest={wheels}"]
-    command = [sys.executable, pip(), "download", *options, "--requirement", ROOT / "requirements.txt"]
+    command = [sys.executable, pip, "download", *options, "--requirement", ROOT / "requirements.txt"]
     subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
     settings.write_text("[global]\nno-index = true\nfind-links = /wheels\n")
     return {wheels: "/wheels", settings: "/etc/pip.conf"}

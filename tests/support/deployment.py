@@ -36,7 +36,6 @@ class Deployment:
 
     @property
     def database(self) -> str:
-        """The name of the database."""
         return f"flags_{self.suffix}"
 
     def renamed(self, script: str) -> str:
@@ -53,12 +52,7 @@ class Deployment:
 
     def psql(self, path: Path, role: str | None = None) -> str:
         """What psql says of a file of ours, run by a role; None: by the superuser, in a database that is not ours."""
-        command = [
-            str(PSQL),
-            "--no-psqlrc",
-            "--set=ON_ERROR_STOP=1",
-            f"--dbname={self.address(role) if role else self.server}",
-        ]
+        command = [PSQL, "--no-psqlrc", "--set=ON_ERROR_STOP=1", self.address(role) if role else self.server]
         script = self.renamed(path.read_text(encoding="utf-8"))
         done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr

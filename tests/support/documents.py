@@ -18,17 +18,14 @@ def document(*features: Any, **more: Any) -> dict[str, Any]:
 
 
 def body(data: Any, project: str = "default", environment: str = "development") -> dict[str, Any]:
-    """Return the body of an import."""
     return {"project": project, "environment": environment, "data": data}
 
 
 def strategy(flag: str = "f", **more: Any) -> dict[str, Any]:
-    """Return the entry of a strategy."""
     return {"featureName": flag, "name": "flexibleRollout", "parameters": ROLLOUT, **more}
 
 
 def state(flag: str = "f", **more: Any) -> dict[str, Any]:
-    """Return the entry of the state of a flag."""
     return {"name": flag, "featureName": flag, "environment": "elsewhere", **more}
 
 
@@ -57,10 +54,8 @@ def flag(world: World, name: str = "f", project: str = "default") -> Any:
 
 
 def place(world: World, name: str = "f", environment: str = "development") -> Any:
-    """What the flag is in an environment."""
     return next(one for one in flag(world, name)["environments"] if one["name"] == environment)
 
 
 def links(child: str, *parents: str):
-    """The dependencies of one flag in a document."""
     return {"feature": child, "dependencies": [{"feature": parent} for parent in parents]}

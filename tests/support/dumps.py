@@ -6,35 +6,29 @@ from sql.database import Connection, rows
 from tests.support.command_line import CommandLine
 from tests.support.event_rows import fill_weeks
 from tests.support.instance import ADMIN_KEY
+from tests.support.world import Caller
+
+TABLES = """
+    SELECT relname FROM pg_class
+     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') ORDER BY relname
+"""
 
 
 def contents(conn: Connection) -> dict[str, list[str]]:
-    """All rows of all tables; and how far each has numbered its own."""
-    tables = (
-        "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
-        "AND relkind IN ('r', 'S') ORDER BY relname"
-    )
     found: dict[str, list[str]] = {}
-    for table in rows(conn, tables):
-        statement = (
-            f"SELECT (to_jsonb(it) - 'log_cnt')::text AS row FROM (SELECT * FROM {table['relname']}) AS it ORDER BY 1"
-        )
-        found[table["relname"]] = [row["row"] for row in rows(conn, statement)]  # pyright: ignore
+    for name in [table["relname"] for table in rows(conn, TABLES)]:
+        statement = f"SELECT (to_jsonb(it) - 'log_cnt')::text AS row FROM (SELECT * FROM {name}) AS it ORDER BY 1"
+        found[name] = [row["row"] for row in rows(conn, statement)]  # pyright: ignore
     return found
 
 
 def fill_the_rest(app: Flask, conn: Connection) -> None:
     """Put something into each table that the demo leaves empty."""
-    login = app.test_client().post("/auth/simple/login", json={"username": "nobody", "password": "is wrong"})
-    assert login.status_code == 401
-    key = {"Authorization": ADMIN_KEY}
-    assert (
-        app.test_client()
-        .post("/api/admin/projects", json={"name": "Hidden", "mode": "private"}, headers=key)
-        .status_code
-        == 201
-    )
-    assert app.test_client().delete("/api/admin/projects/hidden", headers=key).status_code == 200
+    admin = Caller(app, ADMIN_KEY)
+    login = Caller(app).post("/auth/simple/login", json={"username": "nobody", "password": "is wrong"})
+    created = admin.post("/api/admin/projects", json={"name": "Hidden", "mode": "private"})
+    deleted = admin.delete("/api/admin/projects/hidden")
+    assert (login.status_code, created.status_code, deleted.status_code) == (401, 201, 200)
     conn.execute("""
         INSERT INTO sessions (digest, user_id, expires_at) VALUES ('a digest', 1, now() + interval '1 day');
         INSERT INTO personal_tokens (user_id, description, digest, expires_at)
@@ -50,10 +44,8 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
 
 
 def make_url(url: str, options: str) -> str:
-    """An address with options of the session."""
     return f"{url}{'&' if '?' in url else '?'}options={options.replace('=', '%3D')}"
 
 
 def holds_nothing(line: CommandLine) -> bool:
-    """Whether a database has no relation of ours, or anybody's."""
     return line.rows("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []

@@ -33,14 +33,8 @@ def own_server() -> Iterator[embedded.Server]:
 
 
 def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:
-    """Send a signal to a process."""
     assert pid is not None
     os.kill(pid, number)
-
-
-def log_of(data: Path) -> str:
-    """What the server has written to its log files."""
-    return "".join(path.read_text() for path in (data / "postgres" / "log").iterdir())
 
 
 def is_kept(url: str) -> bool:

@@ -6,12 +6,10 @@ PATH = "/api/admin/features-batch/export"
 
 
 def export(caller: Caller, environment="development", **body):
-    """The document."""
     response = caller.post(PATH, json={"environment": environment, **body})
     assert response.status_code == 200, response.text
     return response.json
 
 
 def names(document):
-    """The flags of a document."""
     return [feature["name"] for feature in document["features"]]

@@ -13,14 +13,9 @@ from sql.tokens import signup_tokens
 
 def insert(conn: Connection, table: str, **columns: Any) -> dict[str, Any]:
     """Insert a row with these columns, and return the whole row."""
-    words = {
-        "table": Identifier(table),
-        "columns": SQL(", ").join(map(Identifier, columns)),
-        "values": SQL(", ").join(map(Placeholder, columns)),
-    }
-    row = conn.execute(
-        SQL("INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING *").format(**words), columns
-    ).fetchone()
+    names, values = (SQL(", ").join(map(kind, columns)) for kind in (Identifier, Placeholder))
+    statement = SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING *").format(Identifier(table), names, values)
+    row = conn.execute(statement, columns).fetchone()
     assert row is not None
     return row
 
@@ -29,10 +24,8 @@ def update(conn: Connection, table: str, row_id: int | str, /, **columns: Any) -
     """Set these columns of the row with this id, if there are any."""
     if columns:
         changes = SQL(", ").join(SQL("{} = {}").format(Identifier(name), Placeholder(name)) for name in columns)
-        conn.execute(
-            SQL("UPDATE {} SET {} WHERE id = %(where)s").format(Identifier(table), changes),
-            {**columns, "where": row_id},
-        )
+        statement = SQL("UPDATE {} SET {} WHERE id = %(where)s").format(Identifier(table), changes)
+        conn.execute(statement, {**columns, "where": row_id})
 
 
 def record(conn: Connection, type: str, author: events.Author, *, created_at: Any = None, **about: Any) -> None:
@@ -51,21 +44,15 @@ def mark_stale(conn: Connection, flag_id: int, at: Any = "now") -> None:
 
 
 def tag(conn: Connection, flag_id: int, type: str, value: str) -> None:
-    """Put a tag on a flag, and create the tag if it does not exist."""
     conn.execute("INSERT INTO tags (type, value) VALUES (%s, %s) ON CONFLICT DO NOTHING", [type, value])
-    conn.execute(
-        "INSERT INTO flag_tags (flag_id, type, value) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-        [flag_id, type, value],
-    )
+    conn.execute("INSERT INTO flag_tags VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", [flag_id, type, value])
 
 
 def add_flag_environment(conn: Connection, flag_id: int, environment: str, *, enabled: bool = False) -> None:
-    """Add an environment to a flag."""
     insert(conn, "flag_environments", flag_id=flag_id, environment=environment, enabled=enabled)
 
 
 def add_segment(conn: Connection, strategy_id: str, segment_id: int) -> None:
-    """Give a strategy a segment."""
     insert(conn, "strategy_segments", strategy_id=strategy_id, segment_id=segment_id)
 
 
@@ -73,47 +60,33 @@ def insert_variant(
     conn: Connection, flag_id: int, environment: str, strategy_id: str | None, *, name: str, weight: int, **fields: Any
 ) -> None:
     """Add a variant to a strategy, or to a flag in an environment. None: to the flag."""
-    insert(
-        conn,
-        "variants",
-        flag_id=flag_id,
-        environment=environment,
-        strategy_id=strategy_id,
-        name=name,
-        weight=weight,
-        **fields,
-    )
+    fields |= {"flag_id": flag_id, "environment": environment, "strategy_id": strategy_id}
+    insert(conn, "variants", name=name, weight=weight, **fields)
 
 
 def allow(
     conn: Connection, role_id: int, permission: str, *, project: str | None = None, environment: str | None = None
 ) -> None:
     """Let a role hold a permission; None: in all projects, in all environments."""
-    insert(
-        conn, "role_permissions", role_id=role_id, permission=permission, project_id=project, environment=environment
-    )
+    place = {"project_id": project, "environment": environment}
+    insert(conn, "role_permissions", role_id=role_id, permission=permission, **place)
 
 
 def add_group_user(conn: Connection, group_id: int, user_id: int, **fields: Any) -> None:
-    """Make a user a member of a group."""
     insert(conn, "group_users", group_id=group_id, user_id=user_id, **fields)
 
 
 def remove_group_user(conn: Connection, group_id: int, user_id: int) -> None:
-    """Take a user out of a group."""
     conn.execute("DELETE FROM group_users WHERE group_id = %s AND user_id = %s", [group_id, user_id])
 
 
 def add_project_user(conn: Connection, project_id: str, user_id: int, role_id: int, created_at: Any = "now") -> None:
-    """Give a user a role in a project."""
     insert(conn, "project_user_roles", project_id=project_id, user_id=user_id, role_id=role_id, created_at=created_at)
 
 
 def add_project_group(conn: Connection, project_id: str, group_id: int, role_id: int, created_at: Any = "now") -> None:
-    """Give a group a role in a project."""
-    insert(
-        conn, "project_group_roles", project_id=project_id, group_id=group_id, role_id=role_id, created_at=created_at
-    )
+    row = {"project_id": project_id, "group_id": group_id, "role_id": role_id, "created_at": created_at}
+    insert(conn, "project_group_roles", **row)
 
 
 def insert_project(conn: Connection, project_id: str, name: str, **fields: Any) -> None:
@@ -122,12 +95,11 @@ def insert_project(conn: Connection, project_id: str, name: str, **fields: Any) 
 
 
 def add_project_environment(conn: Connection, project_id: str, environment: str, default_strategy: Any = None) -> None:
-    """Link an environment to a project."""
     strategy = None if default_strategy is None else as_json(default_strategy)
     insert(conn, "project_environments", project_id=project_id, environment=environment, default_strategy=strategy)
 
 
-# Until issue 14 brings the requests that report usage.
+# Requests can report usage of the last hours only.
 REPORT_USAGE = """
     INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
     VALUES (%(project)s, %(flag)s, %(environment)s, %(app)s, date_trunc('hour', %(at)s::timestamptz), %(yes)s, %(no)s)

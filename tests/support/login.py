@@ -11,7 +11,6 @@ HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 
 
 def log_in(caller: Caller, username: str, password: str = PASSWORD, **kwargs: Any) -> TestResponse:
-    """Try to log in."""
     return caller.post("/auth/simple/login", json={"username": username, "password": password}, **kwargs)
 
 

@@ -3,8 +3,6 @@
 import os
 import re
 import shutil
-import socket
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from http.client import HTTPSConnection
@@ -13,13 +11,11 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.support.certificate import certify
-from tests.support.pooler import changed
-from tests.support.secrecy import VAULT
-from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, Answer, encode, wait_until
+from tests.support.program import AS_ANYBODY, Program, changed
+from tests.support.service import PATIENCE, ROOT, UNPRIVILEGED, Answer, send
 
 PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 PAGE = ROOT / "docs" / "how-to" / "proxy.md"
-AS_ANYBODY = AS_UNPRIVILEGED if os.geteuid() == 0 else ()
 # What Debian's nginx.conf has around a file of conf.d/, with folders of our own.
 AROUND = """
 worker_processes 1;
@@ -70,54 +66,29 @@ class Nginx:
         (self._place / "nginx.conf").write_text(
             AROUND.format(site=changed(site.replace("flags.example.org", "localhost"), own))
         )
-        self._process: subprocess.Popen[bytes] | None = None
+        self._program: Program | None = None
 
     def __enter__(self) -> Self:
+        assert PROGRAM
         try:
             self._trust = certify(self._place)
-            if os.geteuid() == 0:
-                for path in (self._place, *self._place.iterdir()):
-                    os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
-            self._start()
+            for path in (self._place, *self._place.iterdir()) if AS_ANYBODY else ():
+                os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+            options = ["-e", "stderr", "-p", self._place, "-c", "nginx.conf", "-g", "daemon off;"]
+            self._program = Program([*AS_ANYBODY, PROGRAM, *options], self._place / "log")
+            self._program.ready(self.port)
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            self._process.wait(PATIENCE)
+        if self._program is not None:
+            self._program.kill()
         self._folder.cleanup()
 
-    def _start(self) -> None:
-        assert PROGRAM
-        with (self._place / "log").open("ab") as log:
-            command = [
-                *AS_ANYBODY,
-                PROGRAM,
-                "-e",
-                "stderr",
-                "-p",
-                str(self._place),
-                "-c",
-                "nginx.conf",
-                "-g",
-                "daemon off;",
-            ]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        wait_until(self._listens, "nginx listened")
-
-    def _listens(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, (self._place / "log").read_text()
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
     def connect(self) -> HTTPSConnection:
-        """A connection over TLS, from 127.0.0.2: an address that the proxy alone sees."""
+        """Return a connection over TLS, from 127.0.0.2: an address that the proxy alone sees."""
         return HTTPSConnection(
             "localhost", self.port, timeout=PATIENCE, context=self._trust, source_address=("127.0.0.2", 0)
         )
@@ -126,17 +97,5 @@ class Nginx:
         self, method: str, address: str, json: Any = None, headers: Mapping[str, str] | None = None, **kwargs: Any
     ) -> Answer:
         """Send one request on a connection of its own. The address may be one with a host."""
-        headers = dict(headers or {})
-        if json is not None:
-            kwargs["body"] = encode(json)
-            headers["Content-Type"] = "application/json"
-        connection = self.connect()
-        try:
-            parts = urlsplit(address)
-            connection.request(method, parts._replace(scheme="", netloc="").geturl(), headers=headers, **kwargs)
-            response = connection.getresponse()
-            answer = Answer(response.status, response.headers, response.read())
-            VAULT.look(address, json, headers.items(), response.headers.items(), answer.body)
-            return answer
-        finally:
-            connection.close()
+        path = urlsplit(address)._replace(scheme="", netloc="").geturl()
+        return send(self.connect(), method, path, json, headers, **kwargs)

@@ -45,8 +45,6 @@ class Parser(HTMLParser):
 
 
 class Page:
-    """A parsed page."""
-
     def __init__(self, response: TestResponse) -> None:
         assert response.mimetype == "text/html", response.text[:300]
         parser = Parser()
@@ -66,18 +64,15 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of the main part, with single spaces."""
         return self.texts(".//main")[0]
 
     @property
     def heading(self) -> str:
-        """The text of the only h1."""
         [heading] = self.texts(".//h1")
         return heading
 
     @property
     def links(self) -> dict[str, str]:
-        """The address of each link by its text."""
         return {text_of(link): link.get("href", "") for link in self.all(".//a")}
 
     @property

@@ -11,7 +11,6 @@ DAY = "2026-01-0{}T00:00:00Z"
 
 
 def url(project: str = "gemini") -> str:
-    """Where the access to a project is read and changed."""
     return f"/api/admin/projects/{project}/access"
 
 
@@ -31,7 +30,6 @@ def held(conn: Connection, project: str = "gemini") -> set[tuple[str, int, int]]
 
 
 def past(conn: Connection) -> list[tuple[Any, ...]]:
-    """Former roles: user or group, role."""
     statement = """
         SELECT 'user' AS holder, user_id AS id, role_id FROM past_project_user_roles
      UNION ALL
@@ -44,13 +42,8 @@ def logged(world: World, since: int, caller: Caller, project: str = "gemini") ->
     """type, data and pre_data of the events after one; all by the caller, and about that project."""
     found = world.events(since)
     for event in found:
-        assert (event["created_by"], event["created_by_user_id"]) == (caller.email, caller.id)
-        assert (event["project"], event["environment"], event["feature_name"], event["tags"]) == (
-            project,
-            None,
-            None,
-            [],
-        )
+        about = [event[name] for name in ("created_by", "created_by_user_id", "project", "environment", "feature_name")]
+        assert (about, event["tags"]) == ([caller.email, caller.id, project, None, None], [])
     return [(event["type"], event["data"], event["pre_data"]) for event in found]
 
 

@@ -56,7 +56,6 @@ def unknown(conn: Connection) -> list[tuple[str, str, str]]:
 
 
 def names(conn: Connection) -> list[str]:
-    """Return the names of the applications."""
     return [row["name"] for row in rows(conn, "SELECT name FROM applications ORDER BY name")]
 
 
@@ -67,6 +66,5 @@ def instances(conn: Connection) -> list[dict[str, Any]]:
 
 
 def register(caller: Caller, **body: Any) -> None:
-    """Register an application, and assert that it is accepted."""
     response = caller.post(REGISTER, json=body)
     assert (response.status_code, response.data) == (202, b"")

@@ -11,12 +11,10 @@ NEW = "a password by a link"
 
 
 def token_of(link: str) -> str:
-    """The token in a link."""
     return link.partition("?token=")[2]
 
 
 def new_link(caller: Caller, login: str = "ada") -> str:
-    """The token of a new link for the user with this user name or e-mail address."""
     response = caller.post(CREATE, json={"id": login})
     assert response.status_code == 200
     return token_of(response.json["resetPasswordUrl"])

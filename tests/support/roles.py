@@ -10,7 +10,6 @@ PREDEFINED = {1: "Admin", 2: "Editor", 3: "Viewer", 4: "Owner", 5: "Member"}
 
 
 def make(caller: Caller, name: str = "Auditor", **fields: Any) -> int:
-    """Create a role over HTTP, and return its id."""
     answer = caller.post(PATH, json={"name": name} | fields)
     assert answer.status_code == 200, answer.text
     return answer.json["roles"]["id"]

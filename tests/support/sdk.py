@@ -72,7 +72,6 @@ class Application:
         self.process.communicate(timeout=PATIENCE)
 
     def _program(self) -> list[str]:
-        """Return the command that runs the driver."""
         if self.driver.suffix == ".py":
             return [str(PYTHON), str(self.driver)]
         if self.driver.suffix == ".rb":
@@ -97,19 +96,15 @@ class Application:
 
     @property
     def errors(self) -> str:
-        """Return what the process wrote on stderr."""
         return (self.folder / "stderr").read_text(encoding="utf-8")
 
     def is_ready(self) -> bool:
-        """Return whether the SDK has its first flags."""
         return self.call("isReady")
 
     def wait(self) -> None:
-        """Return when the SDK has its first flags."""
         wait_until(self.is_ready, f"{self.driver.name} had flags")
 
     def is_enabled(self, flag: str, **context: Any) -> bool:
-        """Return whether a flag is on for a context."""
         enabled = self.call("isEnabled", flag, context)
         self.answers.setdefault(flag, Counter())["yes" if enabled else "no"] += 1
         return enabled

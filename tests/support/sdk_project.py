@@ -41,24 +41,19 @@ class Project:
         return answer.json if answer.body else None
 
     def get(self, path: str) -> Any:
-        """Return a record."""
         return self.request("GET", path)
 
     def create(self, path: str, body: Any = None) -> Any:
-        """Send a POST and return the record."""
         return self.request("POST", path, body)
 
     def token(self, kind: str, name: str = "application", **more: Any) -> str:
-        """Create an API token for this project, and return its secret."""
         body = {"type": kind, "tokenName": name, "environment": ENVIRONMENT, "projects": [self.id]}
         return self.create("/api/admin/api-tokens", body | more)["secret"]
 
     def delete_token(self, secret: str) -> None:
-        """Delete an API token."""
         self.request("DELETE", f"/api/admin/api-tokens/{secret}")
 
     def name(self, flag: str) -> str:
-        """Return the whole name of one of its flags."""
         return f"{self.id}.{flag}"
 
     def flag(self, flag: str, strategy: Any = None, variants: Any = None) -> None:
@@ -71,7 +66,6 @@ class Project:
         self.switch(flag, "on")
 
     def switch(self, flag: str, state: str) -> None:
-        """Switch a flag on or off."""
         self.create(f"{self.features}/{self.name(flag)}/environments/{ENVIRONMENT}/{state}")
 
     def fill(self) -> None:
@@ -89,7 +83,6 @@ class Project:
         return [line["status"] for line in self.service.lines[self.earlier :] if line["route"] == route]
 
     def wait_for_status(self, route: str, status: int) -> None:
-        """Return when a request for a route has had a status."""
         wait_until(lambda: status in self.statuses(route), f"a request for {route} got {status}")
 
     def check_usage(self, application: Application, flag: str) -> None:

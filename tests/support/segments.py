@@ -16,7 +16,6 @@ KEPT = ASKED | {"inverted": False, "caseInsensitive": False}
 
 
 def make(caller: Caller, name: str = "Beta", **fields: Any) -> int:
-    """Create a segment over HTTP, and return its id."""
     answer = caller.post(PATH, json={"name": name, "constraints": [ASKED]} | fields)
     assert answer.status_code == 201, answer.text
     return answer.get_json()["id"]
@@ -39,11 +38,9 @@ def stored(conn: Connection, segment: int) -> dict[str, Any]:
 
 
 def limit(app: Flask, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:
-    """Set limits for the rest of the test."""
     for name, limit in settings.items():
         monkeypatch.setitem(app.config, name, limit)
 
 
 def body(name: str = "Beta", **fields: object) -> dict[str, object]:
-    """Return the body of a new or changed segment."""
     return {"name": name, "constraints": [ASKED]} | fields

@@ -21,7 +21,6 @@ def cookie_of(response: TestResponse) -> tuple[str, dict[str, str]]:
 
 
 def with_session(session: str, **headers: str) -> dict[str, str]:
-    """The headers of a request that carries a session."""
     return {"Cookie": f"session={session}", **headers}
 
 

@@ -11,7 +11,6 @@ from tests.support.world import Caller, World
 
 
 def invitation(world: World, *, expires_in: timedelta = timedelta(days=1), enabled: bool = True) -> str:
-    """The secret of a signup token."""
     now: datetime = value(world.conn, "SELECT now()")
     token = fixtures.signup_token(
         world.conn, name="for friends", expires_at=now + expires_in, created_by="alice@example.org", enabled=enabled
@@ -20,7 +19,6 @@ def invitation(world: World, *, expires_in: timedelta = timedelta(days=1), enabl
 
 
 def guest(**changes: Any) -> dict[str, Any]:
-    """The body that Grace sends."""
     return {
         "username": "grace",
         "email": "grace@example.org",

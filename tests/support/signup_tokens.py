@@ -22,7 +22,6 @@ def make_token(
 
 
 def put(caller: Caller, secret: str, **change: Any) -> TestResponse:
-    """Change a token."""
     return caller.put(f"/api/admin/invite-link/tokens/{secret}", json=change)
 
 

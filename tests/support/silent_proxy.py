@@ -26,8 +26,6 @@ class Proxy:
         self.url = f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
         self._talking = threading.Event()
         self._talking.set()
-        # How many connections there were.
-        self.accepted = 0
         # How many of those to come are refused.
         self._refusals = 0.0
         self._is_deaf = False
@@ -74,7 +72,6 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                self.accepted += 1
                 if self._refusals > 0:
                     self._refusals -= 1
                     client.close()

@@ -1,9 +1,6 @@
 """A constraint, variants, and a flag with tags for the tests of strategies."""
 
-from typing import Any
-
-from tests.support import fixtures
-from tests.support.world import World
+from tests.support.flag_environments import tagged_flag as tagged_flag
 
 CONSTRAINT = {
     "contextName": "userId",
@@ -22,10 +19,3 @@ VARIANTS = [
     },
     {"name": "red", "weight": 500, "weightType": "variable", "stickiness": "default"},
 ]
-
-
-def tagged_flag(world: World, **fields: Any) -> int:
-    """Flag f of project default, with a tag."""
-    flag = world.flag("f", **fields)
-    fixtures.tag(world.conn, flag, "simple", "beta")
-    return flag

@@ -5,6 +5,7 @@ from typing import Any
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, rows, value
+from tests.support.flag_environments import switched_on as switched_on
 from tests.support.world import Caller, World
 
 NO_STRATEGY = "00000000-0000-4000-8000-000000000000"
@@ -27,15 +28,6 @@ def delete(
 def is_there(conn: Connection, strategy_id: str) -> bool:
     """Whether there is such a strategy."""
     return value(conn, "SELECT EXISTS (SELECT FROM strategies WHERE id = %(id)s)", {"id": strategy_id})
-
-
-def switched_on(conn: Connection) -> list[str]:
-    """The environments that are on, of all flags: flag/environment."""
-    statement = (
-        "SELECT name || '/' || environment AS place FROM flag_environments "
-        "JOIN flags ON id = flag_id WHERE enabled ORDER BY 1"
-    )
-    return [row["place"] for row in rows(conn, statement)]
 
 
 def deleted(response: TestResponse) -> bool:

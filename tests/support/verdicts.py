@@ -25,7 +25,6 @@ class Asked:
     names: list[str] = field(default_factory=list)
 
     def blank(self, text: str) -> str:
-        """Return a text without the names."""
         for name in sorted(self.names, key=len, reverse=True):
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "NAME", text)
         return text
@@ -47,10 +46,8 @@ CLOSED = [pytest.param(family, id=family.name) for family in FAMILIES if family.
 
 
 def verdict(complaints: list[str]) -> None:
-    """Fail with all complaints together."""
     assert not complaints, "\n".join(["", *complaints])
 
 
 def changed(stage: Stage, before: dict[str, str]) -> list[str]:
-    """Return the tables that refused requests have changed."""
     return [f"{name} has changed" for name, rows in fingerprint(stage.conn).items() if rows != before[name]]

@@ -55,25 +55,20 @@ class Window(Browser):
         self.cdp("Network.setCookie", **cookie)
 
     def log_out(self) -> None:
-        """Delete the cookies of the browser. The session stays."""
         self.cdp("Network.clearBrowserCookies")
 
     def resize(self, width: int, height: int = 900) -> None:
-        """Set the size of the page. 360 is a phone, 1280 a laptop."""
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def prefer(self, scheme: str) -> None:
-        """Set the color scheme that the reader prefers: light or dark."""
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def switch_scripts(self, on: bool) -> None:
-        """Switch the JavaScript of pages on or off."""
         self.cdp("Emulation.setScriptExecutionDisabled", value=not on)
 
     # --- Actions ------------------------------------------------------------------------------------------------------
 
     def visit(self, path: str = "/") -> None:
-        """Open a page of the service."""
         self.collect_faults()
         self.open(self.home + path)
 
@@ -94,24 +89,20 @@ class Window(Browser):
         return f"/element/{next(iter(self.run(TAKE).values()))}"
 
     def nodes(self, role: str, name: str) -> list[int]:
-        """Return the ids of the nodes with this role and name that readers can reach."""
         root = self.cdp("DOM.getDocument", depth=0)["root"]["nodeId"]
         found = self.cdp("Accessibility.queryAXTree", nodeId=root, role=role, accessibleName=name)["nodes"]
         return [node["backendDOMNodeId"] for node in found if not node["ignored"]]
 
     def click(self, role: str, name: str) -> None:
-        """Click an element."""
         self.send("POST", f"{self.find(role, name)}/click", {})
 
     def double_click(self, selector: str) -> None:
-        """Click an element twice at once."""
         element = self.send("POST", "/element", {"using": "css selector", "value": selector})
         twice = [{"type": kind, "button": 0} for _ in range(2) for kind in ("pointerDown", "pointerUp")]
         move = {"type": "pointerMove", "origin": element, "x": 0, "y": 0}
         self.send("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [move, *twice]}]})
 
     def type(self, label: str, text: str, role: str = "textbox") -> None:
-        """Replace the text of a field."""
         field = self.find(role, label)
         self.send("POST", f"{field}/clear", {})
         self.send("POST", f"{field}/value", {"text": text})
@@ -128,17 +119,14 @@ class Window(Browser):
         return question
 
     def go_back(self) -> None:
-        """Press the Back button."""
         self.send("POST", "/back", {})
 
     # --- What is visible ----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """Return the visible text of the main part."""
         return self.run(TEXT)
 
     def wait_for_text(self, *texts: str) -> None:
-        """Wait until the main part shows all of these texts."""
         self.wait_for(TEXT, lambda shown: all(text in shown for text in texts))
 
     def path(self) -> str:
@@ -146,15 +134,12 @@ class Window(Browser):
         return self.send("GET", "/url").removeprefix(self.home)
 
     def wait_for_path(self, path: str) -> None:
-        """Wait until the browser shows the page at this path."""
         wait_until(lambda: self.path() == path, f"the path was {path}")
 
     def focused(self) -> str:
-        """Return the text or the label of the element that has the focus."""
         return self.run("const e = document.activeElement; return e.ariaLabel || e.id || e.innerText.trim()")
 
     def overflow(self) -> int:
-        """Return the pixels by which the page is wider than the window."""
         return self.run(OVERFLOW)
 
     # --- Faults -------------------------------------------------------------------------------------------------------
@@ -181,9 +166,7 @@ class Window(Browser):
     # --- Commands -----------------------------------------------------------------------------------------------------
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a command of WebDriver to the session."""
         return self.call(method, f"/session/{self.session}{path}", body)
 
     def cdp(self, command: str, **parameters: Any) -> Any:
-        """Run a command of the Chrome DevTools Protocol."""
         return self.send("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})

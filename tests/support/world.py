@@ -83,7 +83,6 @@ class World:
     def project(
         self, project_id: str, environments: tuple[str, ...] = ("development", "production"), **fields: Any
     ) -> str:
-        """A project with these environments."""
         fixtures.insert_project(self.conn, project_id, fields.pop("name", project_id.title()), **fields)
         for environment in environments:
             fixtures.add_project_environment(self.conn, project_id, environment)
@@ -103,7 +102,6 @@ class World:
         return flag_id
 
     def strategy(self, flag_id: int, environment: str = "development", **fields: Any) -> str:
-        """A strategy of a flag in an environment."""
         row = {"id": fields.pop("strategy_id", None) or str(uuid4()), "name": fields.pop("name", "flexibleRollout")}
         row |= {name: as_json(fields.pop(name)) for name in ("parameters", "constraints") if name in fields}
         return fixtures.insert(self.conn, "strategies", flag_id=flag_id, environment=environment, **row, **fields)["id"]
@@ -118,22 +116,14 @@ class World:
         return value(self.conn, "SELECT coalesce(max(id), 0) FROM events")
 
 
-# What one 401 has beside the three keys.
-LOGIN_FORM = {"type", "path", "defaultHidden", "options"}
-
-
-def describes_login(response: TestResponse) -> bool:
-    """Return whether this is the 401 that the web UI draws its login form from."""
-    request = response.request
-    return (response.status_code, request.method) == (401, "GET") and request.path.endswith("/api/admin/user")
-
-
 def refused(response: TestResponse, status: int = 400, name: str = "ValidationError") -> str:
     """Return the message of a refusal. Assert that it has this status and name, and the error body of all errors."""
     assert (response.status_code, response.content_type) == (status, "application/json"), response.text
-    error = response.json
-    more = LOGIN_FORM if describes_login(response) else set[str]()
-    if response.request.path.startswith("/ofrep/v1/evaluate/flags"):
+    error, request, more = response.json, response.request, set[str]()
+    if (status, request.method) == (401, "GET") and request.path.endswith("/api/admin/user"):
+        # The web UI makes its login form from this.
+        more = {"type", "path", "defaultHidden", "options"}
+    if request.path.startswith("/ofrep/v1/evaluate/flags"):
         more = {"errorCode", "errorDetails"} | (error.keys() & {"key"})
         assert error["errorDetails"] == error["message"]
     assert error.keys() == {"id", "name", "message"} | more

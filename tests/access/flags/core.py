@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from tests.access import PROJECTS, Props
 from tests.support.world import Caller, World
 
-FLAGS = "/api/admin/projects/<project_id>/features"
 TABLE = """
     route                                                                        project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
@@ -70,21 +69,18 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """What fits the flag that each project has, and an archived one in each."""
-
+    """An archived flag in each project."""
     for project in PROJECTS:
         world.flag(f"old-flag-of-{project}", project, archived_at=datetime.now(UTC))
 
     def named(project: str) -> dict[str, object]:
         return {"features": [f"flag-of-{project}"]}
 
-    return Props(
-        bodies={
-            f"POST {FLAGS}/<feature_name>/changeProject": lambda project: {"newProjectId": project},
-            "POST /api/admin/projects/<project_id>/stale": lambda project: named(project) | {"stale": True},
-            "POST /api/admin/projects/<project_id>/archive": named,
-            "POST /api/admin/projects/<project_id>/revive": named,
-            "POST /api/admin/projects/<project_id>/archive/validate": named,
-            "POST /api/admin/projects/<project_id>/delete": lambda project: {"features": [f"old-flag-of-{project}"]},
-        }
-    )
+    path = "POST /api/admin/projects/<project_id>"
+    bodies: dict[str, object] = {f"{path}/{change}": named for change in ("archive", "revive", "archive/validate")}
+    bodies |= {
+        f"{path}/features/<feature_name>/changeProject": lambda project: {"newProjectId": project},
+        f"{path}/stale": lambda project: named(project) | {"stale": True},
+        f"{path}/delete": lambda project: {"features": [f"old-flag-of-{project}"]},
+    }
+    return Props(bodies=bodies)

@@ -1,7 +1,6 @@
 """Flags in environments: by the permissions in the project and environment."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                                                                         project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -29,12 +28,5 @@ TABLE = """
 """
 
 BULK = "/api/admin/projects/<project_id>/bulk_features/environments/<environment>"
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """The flag of each project, to be switched as one of several."""
-    return Props(
-        bodies=dict.fromkeys(
-            (f"POST {BULK}/on", f"POST {BULK}/off"), lambda project: {"features": [f"flag-of-{project}"]}
-        )
-    )
+FLAGS = {f"POST {BULK}/{switch}": lambda project: {"features": [f"flag-of-{project}"]} for switch in ("on", "off")}
+PROPS = Props(bodies=FLAGS)

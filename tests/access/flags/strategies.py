@@ -1,7 +1,6 @@
 """Strategies: by the permissions in the project and environment."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                                                                                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -37,12 +36,5 @@ TABLE = """
 """
 
 STRATEGIES = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies"
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A strategy to add, a change, and an order of none."""
-    bodies = {
-        f"PUT {STRATEGIES}/<strategy_id>": {"title": "another"},
-        f"POST {STRATEGIES}/set-sort-order": [],
-    }
-    return Props(bodies=bodies)
+CHANGES = {f"PUT {STRATEGIES}/<strategy_id>": {"title": "another"}, f"POST {STRATEGIES}/set-sort-order": []}
+PROPS = Props(bodies=CHANGES)

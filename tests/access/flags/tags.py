@@ -1,7 +1,8 @@
 """Tags of a flag: the permissions in the project decide. In a hidden project the flag does not exist."""
 
+from typing import Any
+
 from tests.access import Props
-from tests.support.world import Caller, World
 from validators.flags.tags import UpdateTagsOfFlags
 
 TABLE = """
@@ -30,13 +31,10 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A tag."""
-    return Props(
-        words={"*": {"type": "simple", "value": "beta"}},
-        bodies={
-            "PUT /api/admin/projects/<project_id>/tags": lambda project: (
-                UpdateTagsOfFlags.example | {"features": [f"flag-of-{project}"]}
-            )
-        },
-    )
+def of_flag(project: str) -> dict[str, Any]:
+    """Return the tags of a flag of the project."""
+    return UpdateTagsOfFlags.example | {"features": [f"flag-of-{project}"]}
+
+
+BODIES = {"PUT /api/admin/projects/<project_id>/tags": of_flag}
+PROPS = Props(words={"*": {"type": "simple", "value": "beta"}}, bodies=BODIES)

@@ -1,7 +1,6 @@
 """Export and import: users who see the project may export and validate. Import needs permissions."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -21,14 +20,17 @@ TABLE = """
 """
 
 DOCUMENT = {"features": [], "featureStrategies": [], "tagTypes": []}
+PATH = "POST /api/admin/features-batch"
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A document without a flag, for each project."""
+def export(project: str) -> dict[str, object]:
+    """Return an export of the project."""
+    return {"project": project, "environment": "development"}
 
-    def to(project: str) -> dict[str, object]:
-        return {"project": project, "environment": "development", "data": DOCUMENT}
 
-    path = "POST /api/admin/features-batch"
-    exported = {f"{path}/export": lambda project: {"project": project, "environment": "development"}}
-    return Props(bodies=exported | {f"{path}/validate": to, f"{path}/import": to})
+def document(project: str) -> dict[str, object]:
+    """Return an import of no flags into the project."""
+    return export(project) | {"data": DOCUMENT}
+
+
+PROPS = Props(bodies={f"{PATH}/export": export, f"{PATH}/validate": document, f"{PATH}/import": document})

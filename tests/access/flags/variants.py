@@ -1,7 +1,6 @@
 """Variants of flags: by the permissions in the project and environment."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                                                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -37,13 +36,6 @@ TABLE = """
 """
 
 FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """One variant, in each of the ways that there are."""
-    blue = {"name": "blue", "weight": 1000}
-    bodies = {
-        f"PATCH {FLAG}/environments/<environment>/variants": [{"op": "add", "path": "/-", "value": blue}],
-        f"PATCH {FLAG}/variants": [{"op": "add", "path": "/-", "value": blue}],
-    }
-    return Props(bodies=bodies)
+PATCH = [{"op": "add", "path": "/-", "value": {"name": "blue", "weight": 1000}}]
+PATHS = (f"{FLAG}/environments/<environment>/variants", f"{FLAG}/variants")
+PROPS = Props(bodies={f"PATCH {path}": PATCH for path in PATHS})

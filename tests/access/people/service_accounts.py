@@ -21,6 +21,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
     """A service account with a token."""
     robot = world.user("Robot", email=None, account_type="Service Account").id
     token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot})
-    return Props(
-        words={"*": {"account_id": robot, "token_id": token}},
-    )
+    return Props(words={"*": {"account_id": robot, "token_id": token}})

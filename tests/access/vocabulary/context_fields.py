@@ -1,7 +1,6 @@
 """Context fields: every user reads them, editors change them."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                     project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -14,10 +13,4 @@ TABLE = """
     DELETE /api/admin/context/<name>          -        200    200  403     403   403  200    403     403       401       7
     GET /api/admin/context/<name>/strategies  -        200    200  200     200   200  200    403     403       401       2
 """
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A field that is there, and one to be."""
-    return Props(
-        words={"*": {"name": "userId"}},
-    )
+PROPS = Props(words={"*": {"name": "userId"}})

@@ -1,7 +1,6 @@
 """Types of flags: every user reads them, administrators change lifetimes."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -9,8 +8,4 @@ TABLE = """
     GET /api/admin/feature-types                     -        200    200  200     200   200  200    403     403       401       2
     PUT /api/admin/feature-types/<type_id>/lifetime  -        200    403  403     403   403  200    403     403       401       6
 """
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A type of flags."""
-    return Props(words={"*": {"type_id": "release"}})
+PROPS = Props(words={"*": {"type_id": "release"}})

@@ -1,7 +1,8 @@
 """Segments: by the permissions in their project, or in all projects."""
 
+from sql.database import value
 from sql.vocabulary import segments
-from tests.access import Props
+from tests.access import PROJECTS, Props
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -35,26 +36,21 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A segment of each project, and one of all, which the strategies can have."""
-    words = {
-        p: {"segment_id": segments.insert(world.conn, f"of {p}", [], project=p)}
-        for p in ("default", "hermes", "apollo")
-    }
+    """A segment of each project, and one for all projects."""
+    words = {p: {"segment_id": segments.insert(world.conn, f"of {p}", [], project=p)} for p in PROJECTS}
     shared = segments.insert(world.conn, "of all", [])
     find = """
         SELECT strategies.id FROM strategies JOIN flags ON flags.id = flag_id
-         WHERE environment = 'development' AND project_id = %s
+         WHERE environment = 'development' AND project_id = %(id)s
     """
 
-    def give(project: str) -> dict:
-        found = world.conn.execute(find, [project]).fetchone()
-        strategy = found["id"] if found else "no-such-strategy"
-        return {"projectId": project, "strategyId": strategy, "environmentId": "development", "segmentIds": [shared]}
+    def strategy(project: str) -> dict[str, object]:
+        found = value(world.conn, find, {"id": project}) or "no-such-strategy"
+        return {"projectId": project, "strategyId": found, "environmentId": "development", "segmentIds": [shared]}
 
-    bodies = {
-        "POST /api/admin/segments": lambda project: {"name": "new", "constraints": [], "project": project},
-        "POST /api/admin/segments/validate": {"name": "new"},
-        "PUT /api/admin/segments/<segment_id>": lambda project: {"name": "new", "constraints": [], "project": project},
-        "POST /api/admin/segments/strategies": give,
-    }
-    return Props(words=words, bodies=bodies)
+    def segment(project: str) -> dict[str, object]:
+        return {"name": "new", "constraints": [], "project": project}
+
+    path = "/api/admin/segments"
+    bodies = {f"POST {path}": segment, f"PUT {path}/<segment_id>": segment, f"POST {path}/strategies": strategy}
+    return Props(words=words, bodies=bodies | {f"POST {path}/validate": {"name": "new"}})

@@ -17,11 +17,7 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A type of one's own, and one to be."""
+    """A custom type."""
     world.conn.execute("INSERT INTO strategy_types (name) VALUES ('byHost')")
-    return Props(
-        words={"*": {"name": "byHost"}},
-        bodies={
-            "POST /api/admin/strategies": {"name": "byShop", "parameters": []},
-        },
-    )
+    bodies = {"POST /api/admin/strategies": {"name": "byShop", "parameters": []}}
+    return Props(words={"*": {"name": "byHost"}}, bodies=bodies)

@@ -1,7 +1,6 @@
 """Types of tags: every user reads them, editors change them."""
 
 from tests.access import Props
-from tests.support.world import Caller, World
 
 TABLE = """
     route                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -13,10 +12,4 @@ TABLE = """
     PUT /api/admin/tag-types/<name>     -        200    200  403     403   403  200    403     403       401       6
     DELETE /api/admin/tag-types/<name>  -        200    200  403     403   403  200    403     403       401       6
 """
-
-
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A type that is there, and one to be."""
-    return Props(
-        words={"*": {"name": "simple"}},
-    )
+PROPS = Props(words={"*": {"name": "simple"}})

@@ -15,9 +15,7 @@ TABLE = """
 
 
 def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
-    """A tag that no flag has, and one to be."""
+    """A tag that no flag has."""
     world.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta')")
-    return Props(
-        words={"*": {"type": "simple", "value": "beta"}},
-        bodies={"POST /api/admin/tags": {"type": "simple", "value": "gamma"}},
-    )
+    bodies = {"POST /api/admin/tags": {"type": "simple", "value": "gamma"}}
+    return Props(words={"*": {"type": "simple", "value": "beta"}}, bodies=bodies)

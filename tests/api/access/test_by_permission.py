@@ -4,6 +4,7 @@ The permission of another environment is not enough either.
 """
 
 import pytest
+from werkzeug.test import TestResponse
 
 from sql.people import roles
 from tests.access import ROWS, Family, Stage
@@ -26,11 +27,8 @@ ACCESS = [
         for holder in ("users/<user_id>", "groups/<group_id>")
     ),
 ]
-SEGMENTS = [
-    "POST /api/admin/segments",
-    "PUT /api/admin/segments/<segment_id>",
-    "DELETE /api/admin/segments/<segment_id>",
-]
+SEGMENT = "/api/admin/segments/<segment_id>"
+SEGMENTS = ["POST /api/admin/segments", f"PUT {SEGMENT}", f"DELETE {SEGMENT}"]
 TOKENS = "/api/admin/api-tokens"
 TOKEN = f"{TOKENS}/<slashed:api_token>"
 # By permission, what it opens. What is nowhere here and closed to viewers is for those who administer.
@@ -174,6 +172,13 @@ def holder(world: World) -> Holder:
     return Holder(world)
 
 
+def mismatch(what: str, response: TestResponse, status: int) -> list[str]:
+    """What is wrong with a response, in a list of one line; an empty list: nothing."""
+    if response.status_code == status:
+        return []
+    return [f"{what}: {response.status_code} {response.text:.200}"]
+
+
 def needs(route: str) -> list[str]:
     """The permissions of which each opens a route."""
     return [permission for permission, opened in OPENS.items() if route in opened]
@@ -192,8 +197,7 @@ def test_the_permission_alone_opens_the_route(stage: Stage, holder: Holder, fami
         for permission in needs(route):
             ada = holder.given(permission, *holder.beside.get(route, ()))
             response = stage.ask(ada, route, "apollo" if route in GIVING else "default")
-            if response.status_code != expected:
-                complaints.append(f"{route} by {permission}: {response.status_code} {response.text:.200}")
+            complaints += mismatch(f"{route} by {permission}", response, expected)
     verdict(complaints)
 
 
@@ -203,9 +207,7 @@ def test_all_other_permissions_together_do_not_open_the_route(stage: Stage, hold
     complaints = []
     for route in closed(family):
         ada = holder.given(*holder.all - {"ADMIN", *needs(route)})
-        response = stage.ask(ada, route)
-        if response.status_code != 403:
-            complaints.append(f"{route}: {response.status_code} {response.text:.200}")
+        complaints += mismatch(route, stage.ask(ada, route), 403)
     verdict(complaints)
 
 
@@ -220,10 +222,7 @@ def test_a_permission_of_one_environment_opens_nothing_in_another(stage: Stage, 
             for environment, status in (("development", expected), ("production", 403)):
                 # What all of them ask for is in development.
                 response = stage.ask(holder.given(permission, environment=environment), route)
-                if response.status_code != status:
-                    complaints.append(
-                        f"{route} by {permission} in {environment}: {response.status_code} {response.text:.200}"
-                    )
+                complaints += mismatch(f"{route} by {permission} in {environment}", response, status)
     verdict(complaints)
 
 
@@ -234,6 +233,5 @@ def test_the_body_is_not_read_without_the_permission(stage: Stage, family: Famil
     for route in closed(family).keys() - BODY_FIRST:
         for body in (b"", b"{", b'{"nonsense": true}', b"[" * 10_000):
             response = stage.send(stage.cast["victor"], route, stage.words(route), body)
-            if response.status_code != 403:
-                complaints.append(f"{route} {body!r:.40}: {response.status_code} {response.text:.200}")
+            complaints += mismatch(f"{route} {body!r:.40}", response, 403)
     verdict(complaints)

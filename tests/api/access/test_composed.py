@@ -46,6 +46,9 @@ DOCUMENT = {
 }
 IMPORTED = ("CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD")
 IN_PRODUCTION = [(name, "default", "production") for name in (CREATE, SWITCH, VARIANT)]
+IN_BOTH: list[tuple[str, str, str | None]] = [
+    (VARIANT, "default", environment) for environment in ("development", "production")
+]
 COMPOSED = [
     Composed(
         "clone",
@@ -71,23 +74,17 @@ COMPOSED = [
     Composed(
         "variants of all environments",
         *("PUT", f"{FLAG}/variants", VARIANTS, 200),
-        [
-            ("UPDATE_FEATURE_VARIANTS", "default", None),
-            *((VARIANT, "default", environment) for environment in ("development", "production")),
-        ],
+        [("UPDATE_FEATURE_VARIANTS", "default", None), *IN_BOTH],
     ),
     Composed(
         "patched variants of all environments",
         *("PATCH", f"{FLAG}/variants", [{"op": "add", "path": "/-", "value": {"name": "z", "weight": 1}}], 200),
-        [
-            ("UPDATE_FEATURE_VARIANTS", "default", None),
-            *((VARIANT, "default", environment) for environment in ("development", "production")),
-        ],
+        [("UPDATE_FEATURE_VARIANTS", "default", None), *IN_BOTH],
     ),
     Composed(
         "variants of several environments",
         *("PUT", f"{FLAG}/variants-batch", {"environments": ["development", "production"], "variants": VARIANTS}, 200),
-        [(VARIANT, "default", environment) for environment in ("development", "production")],
+        IN_BOTH,
     ),
     Composed(
         "a switch that adds a strategy",

@@ -37,19 +37,21 @@ def of(stage: Stage, route: str, project: str) -> Asked:
     return Asked(words, body, "", [*names, *(str(words[name]) for name in MISSING if name in words)])
 
 
+def with_word(here: Asked, call: Asked, word: str) -> Asked:
+    """The request here, but with one word of the path of another one."""
+    return replace(call, words=here.words | {word: call.words[word]}, body=here.body)
+
+
 def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
     """Requests for things of apollo, and the same for what does not exist; none for a route without such things."""
     there, nowhere, here = (of(stage, route, project) for project in ("apollo", "nowhere", "default"))
     asks_for = [word for word in ("project_id", *WITHIN, "segment_id") if word in parameters(route)]
     for word in asks_for:
-        yield (
-            word,
-            *(replace(call, words=here.words | {word: call.words[word]}, body=here.body) for call in (there, nowhere)),
-        )
+        yield word, with_word(here, there, word), with_word(here, nowhere, word)
     if len(asks_for) > 1:
         yield "all", there, nowhere
     if there.body != nowhere.body:
-        yield "body", *(replace(call, words=here.words) for call in (there, nowhere))
+        yield "body", replace(there, words=here.words), replace(nowhere, words=here.words)
         yield "all", there, nowhere
 
 
@@ -157,9 +159,8 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
     stage.furnish(ROUTES[route])
     # That there is something to be found.
     for project in ("apollo", "default"):
-        assert (
-            alice.post(f"/api/admin/projects/{project}/features", json={"name": f"new-in-{project}"}).status_code == 201
-        )
+        created = alice.post(f"/api/admin/projects/{project}/features", json={"name": f"new-in-{project}"})
+        assert created.status_code == 201
     complaints = []
     for name in filters(route):
         for form in ("{}", "IS:{}", "IS_ANY_OF:{},default", "IS_NOT:{}", "IS_NONE_OF:{}"):
@@ -176,14 +177,10 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
 # What is elsewhere, asked for by those who see all
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        pytest.param(entry, id=entry.name)
-        for entry in FAMILIES
-        if any("<project_id>" in row.route for row in entry.rows)
-    ],
-)
+OF_PROJECTS = [entry for entry in FAMILIES if any("<project_id>" in row.route for row in entry.rows)]
+
+
+@pytest.mark.parametrize("family", OF_PROJECTS, ids=lambda family: family.name)
 def test_records_of_another_project_are_not_found(stage: Stage, family: Family) -> None:
     stage.furnish(family)
     before, complaints = fingerprint(stage.conn), []
@@ -192,16 +189,11 @@ def test_records_of_another_project_are_not_found(stage: Stage, family: Family) 
         for elsewhere in ("hermes", "apollo"):
             there = of(stage, route, elsewhere)
             for word in set(WITHIN) & set(parameters(route)):
-                both = (
-                    replace(call, words=here.words | {word: call.words[word]}, body=here.body)
-                    for call in (there, nowhere)
-                )
+                both = (with_word(here, call, word) for call in (there, nowhere))
                 complaints += differences(stage, stage.cast["alice"], route, word, *both)
         if "strategy_id" in parameters(route):
-            of_production = replace(here, words=here.words | {"strategy_id": stage.strategies["default", "production"]})
-            missing = replace(here, words=here.words | {"strategy_id": MISSING["strategy_id"]})
-            names = [str(strategy.words["strategy_id"]) for strategy in (of_production, missing)]
-            both = (replace(strategy, names=names) for strategy in (of_production, missing))
+            names = [stage.strategies["default", "production"], MISSING["strategy_id"]]
+            both = (replace(here, words=here.words | {"strategy_id": name}, names=names) for name in names)
             complaints += differences(stage, stage.cast["alice"], route, "strategy of another environment", *both)
     verdict(complaints + changed(stage, before))
 

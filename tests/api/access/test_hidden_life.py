@@ -35,18 +35,9 @@ ASKED = [
 FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.values())
 # The answers of these do not depend on a project.
 OF_NO_PROJECT = {
-    "people.groups",
-    "people.personal_tokens",
-    "people.roles",
-    "people.service_accounts",
-    "people.users",
-    "tokens.signup_tokens",
-    "ui_config",
-    "vocabulary.environments",
-    "vocabulary.flag_types",
-    "vocabulary.strategy_types",
-    "vocabulary.tag_types",
-    "vocabulary.tags",
+    *(f"people.{name}" for name in ("groups", "personal_tokens", "roles", "service_accounts", "users")),
+    *(f"vocabulary.{name}" for name in ("environments", "flag_types", "strategy_types", "tag_types", "tags")),
+    *("tokens.signup_tokens", "ui_config"),
 }
 # What is to be in apollo.
 HIDDEN = {"project_id": "apollo", "feature_name": "hidden", "environment": "production"}
@@ -71,29 +62,20 @@ QUERIES = {
     "GET /api/frontend": ["?userId=7"],
 }
 # What is counted in the whole instance is counted for everybody alike (docs/development/decisions.md).
-OF_ALL = {
-    ("GET /api/admin/context", "usedInFeatures"),
-    ("GET /api/admin/context", "usedInProjects"),
-    ("GET /api/admin/context", "usedInSegments"),
-    ("GET /api/admin/segments", "usedInFeatures"),
-    ("GET /api/admin/segments", "usedInProjects"),
-    ("GET /api/admin/environments", "apiTokenCount"),
-    ("GET /api/admin/environments", "enabledToggleCount"),
-    ("GET /api/admin/environments", "projectCount"),
-    ("GET /api/admin/insights", "flagTrends"),
-    ("GET /api/admin/insights", "environmentTypeTrends"),
-    ("GET /api/admin/insights", "environmentTypeTrends: how many"),
+COUNTS = {
+    "context": ("usedInFeatures", "usedInProjects", "usedInSegments"),
+    "segments": ("usedInFeatures", "usedInProjects"),
+    "environments": ("apiTokenCount", "enabledToggleCount", "projectCount"),
+    "insights": ("flagTrends", "environmentTypeTrends", "environmentTypeTrends: how many"),
 }
+OF_ALL = {(f"GET /api/admin/{path}", name) for path, names in COUNTS.items() for name in names}
 APOLLO = "/api/admin/projects/apollo"
 # The families that tokens ask instead of people, with the kind of the token.
 OF_TOKENS = {"client.features": "client", "client.frontend": "frontend"}
 
 
 def live(world: World, alice: Caller, shared: int) -> None:
-    """A day in apollo:
-
-    Alice does there whatever can be done, and its flags are used; and other private projects are made.
-    """
+    """Let Alice do everything possible in apollo, let its flags be used, and create other private projects."""
 
     def done(method: str, path: str, body: Any = None) -> Any:
         response = alice.request(method, path, **({} if body is None else {"json": body}))
@@ -102,9 +84,8 @@ def live(world: World, alice: Caller, shared: int) -> None:
 
     place = f"{APOLLO}/features/hidden/environments/production"
     constraint = {"contextName": "userId", "operator": "IN", "values": ["7"]}
-    own = done(
-        "POST", "/api/admin/segments", {"name": "hidden segment", "constraints": [constraint], "project": "apollo"}
-    ).json["id"]
+    segment = {"name": "hidden segment", "constraints": [constraint], "project": "apollo"}
+    own = done("POST", "/api/admin/segments", segment).json["id"]
     for name in ("hidden", "other"):
         done("POST", f"{APOLLO}/features", {"name": name, "tags": [{"type": "simple", "value": "beta"}]})
     strategy = {"name": "flexibleRollout", "constraints": [constraint], "segments": [shared, own]}
@@ -119,24 +100,13 @@ def live(world: World, alice: Caller, shared: int) -> None:
     done("POST", f"{APOLLO}/access", {"roles": [5], "users": [alice.id], "groups": []})
     done("PUT", f"{APOLLO}/settings", {"defaultStickiness": "userId"})
     done("POST", f"{APOLLO}/environments/production/default-strategy", strategy)
-    done(
-        "POST",
-        "/api/admin/api-tokens",
-        {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]},
-    )
+    token = {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]}
+    done("POST", "/api/admin/api-tokens", token)
     for name in ("Artemis", "Ares"):
         done("POST", "/api/admin/projects", {"name": name, "mode": "private"})
     done("POST", "/api/admin/projects/archive/ares")
-    report = {
-        "project": "apollo",
-        "flag": "hidden",
-        "environment": "production",
-        "app": "web-shop",
-        "at": datetime.now(UTC),
-        "yes": 5,
-        "no": 3,
-    }
-    fixtures.report_usage(world.conn, [report])
+    report = {"project": "apollo", "flag": "hidden", "environment": "production", "app": "web-shop"}
+    fixtures.report_usage(world.conn, [report | {"at": datetime.now(UTC), "yes": 5, "no": 3}])
 
 
 def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -153,9 +123,7 @@ def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def asks(stage: Stage, caller: Caller, family: Family) -> Iterator[tuple[str, TestResponse]]:
-    """What the caller gets from the routes of a family: for what they are asked for elsewhere, and for what there is to
-    be in apollo.
-    """
+    """What the caller gets from the routes of a family, for the usual records and for those of apollo."""
     for route in ASKED:
         if ROUTES[route] is family:
             words, body, query = stage.words(route), stage.body(route), stage.props[family.name].queries.get(route, "")
@@ -174,11 +142,9 @@ def answers(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int
     """The route, the status, and the values of each answer."""
     found = []
     for route, response in asks(stage, caller, family):
-        answer = (
-            [json.loads(line) for line in response.text.splitlines()]
-            if response.mimetype.endswith("ndjson")
-            else response.json
-        )
+        answer: Any = response.get_json(silent=True)
+        if answer is None:
+            answer = [json.loads(line) for line in response.text.splitlines()]
         # The id of an error is its own.
         values = leaves(answer | {"id": None} if response.status_code >= 400 else answer)
         found.append((route, response.status_code, [(name, repr(value)) for name, value in values]))

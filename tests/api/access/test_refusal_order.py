@@ -1,4 +1,4 @@
-"""The order of refusals, where several fit one request: each pair of neighbours in decisions.md."""
+"""The order of refusals, if several fit one request: each pair of neighbours in decisions.md."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,225 +13,185 @@ from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 
+PROJECT = "/api/admin/projects/{}"
 TOKEN = "/api/admin/invite-link/tokens/{}"
 STRATEGY = "/api/admin/projects/{}/features/checkout/environments/development/strategies/{}"
 SEARCH = "/api/admin/search/events"
 DEPRECATED = "/api/admin/events/search"
 SIGNUP = "/invite/{}/signup"
+LOGIN = "/auth/simple/login"
 LARGE = b" " * (1024 * 1024 + 1)
 JSON = {"content_type": "application/json"}
 PLAIN = {"content_type": "text/plain"}
+NEWCOMER = {"email": "a@b", "name": "x", "password": "y" * 8}
+
+# Status and name of each refusal, and words of its message.
+TOO_LARGE = (413, "PayloadTooLargeError", "")
+UNKNOWN_CALLER = (401, "AuthenticationRequired", "")
+WRONG_KEY = (403, "NoAccessError", "token cannot use the admin API")
+CROSS_SITE = (403, "NoAccessError", "must come from this service's own pages")
+NO_PERMISSION = (403, "NoAccessError", "You lack the permission ")
+NO_PROJECT = (404, "NotFoundError", "No project has that id.")
+NO_FLAG = (404, "NotFoundError", "The project has no such flag")
+NO_TOKEN = (404, "NotFoundError", "signup token")
+WRONG_TYPE = (415, "ContentTypeError", "")
+NO_JSON = (400, "ValidationError", "The body is not valid JSON")
+NOT_USABLE = (403, "NoAccessError", "This signup token is disabled or has expired.")
+
+
+def check(reason: tuple[int, str, str], *responses: TestResponse) -> None:
+    """Assert that all responses are refusals for this reason."""
+    status, name, words = reason
+    for response in responses:
+        assert words in refused(response, status, name)
 
 
 @pytest.fixture
 def token(world: World) -> str:
-    """The secret of a signup token that works."""
+    """The secret of a valid signup token."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     return fixtures.signup_token(world.conn, name="a token", expires_at=tomorrow, created_by="alice")["secret"]
 
 
-class Refusals:
-    """One check for each reason to refuse: status, name and words. At the end, nothing may have changed."""
+class Unchanged:
+    """The rows of the database before the refusals of a test."""
 
     def __init__(self, conn: Connection) -> None:
         self.conn = conn
-        self.before = fingerprint(conn)
+        self.begin()
 
-    def too_large(self, response: TestResponse) -> None:
-        refused(response, 413, "PayloadTooLargeError")
-
-    def unknown_caller(self, response: TestResponse) -> None:
-        refused(response, 401, "AuthenticationRequired")
-
-    def wrong_key(self, response: TestResponse) -> None:
-        assert "token cannot use the admin API" in refused(response, 403, "NoAccessError")
-
-    def cross_site(self, response: TestResponse) -> None:
-        assert "must come from this service's own pages" in refused(response, 403, "NoAccessError")
-
-    def no_permission(self, response: TestResponse) -> None:
-        assert refused(response, 403, "NoAccessError").startswith("You lack the permission ")
-
-    def no_project(self, response: TestResponse) -> None:
-        assert refused(response, 404, "NotFoundError") == "No project has that id."
-
-    def wrong_type(self, response: TestResponse) -> None:
-        refused(response, 415, "ContentTypeError")
-
-    def no_json(self, response: TestResponse) -> None:
-        assert refused(response).startswith("The body is not valid JSON")
-
-    def misfit(self, response: TestResponse, field: str) -> None:
-        assert refused(response).startswith(f"{field}: ")
-
-    def not_there(self, response: TestResponse) -> None:
-        assert refused(response, 404, "NotFoundError") != "No project has that id."
-
-    def not_usable(self, response: TestResponse) -> None:
-        assert refused(response, 403, "NoAccessError") == "This signup token is disabled or has expired."
+    def begin(self) -> None:
+        """From here on, nothing may change."""
+        self.before = fingerprint(self.conn)
 
 
 # The other fixtures create users. All users must exist before the first request.
-@pytest.fixture
-def refusals(alice, victor, stranger, apollo, token, conn) -> Iterator[Refusals]:  # noqa: ARG001
-    """The refusals of a test."""
-    refusals = Refusals(conn)
-    yield refusals
-    assert fingerprint(conn) == refusals.before
+@pytest.fixture(autouse=True)
+def unchanged(alice, victor, stranger, apollo, token, conn) -> Iterator[Unchanged]:  # noqa: ARG001
+    """Assert that the refusals of a test change nothing."""
+    unchanged = Unchanged(conn)
+    yield unchanged
+    assert fingerprint(conn) == unchanged.before
 
 
-def test_a_too_large_body_comes_before_everything(
-    refusals: Refusals, world: World, stranger: Caller, victor: Caller, token: str
-) -> None:
+def test_a_too_large_body_comes_before_everything(unchanged, world, stranger, victor, token):
     callers = [stranger, Caller(world.app, "no key"), victor, world.api_key("client"), world.api_key("frontend")]
-    refusals.before = fingerprint(world.conn)
+    unchanged.begin()
     for caller in callers:
         for how in (JSON, PLAIN):
-            refusals.too_large(caller.put(TOKEN.format(token), data=LARGE, **how))
-            refusals.too_large(caller.post(DEPRECATED, data=LARGE, **how))
-            refusals.too_large(caller.get(f"{SEARCH}?limit=0", data=LARGE, **how))
-            refusals.too_large(caller.delete(STRATEGY.format("no-such-project", "x"), data=LARGE, **how))
-            refusals.too_large(caller.get("/api/admin/projects/apollo/overview", data=LARGE, **how))
-            refusals.too_large(caller.post(SIGNUP.format("no-such-token"), data=LARGE, **how))
-            refusals.too_large(caller.post("/auth/simple/login", data=LARGE, **how))
+            large = {"data": LARGE, **how}
+            check(
+                TOO_LARGE,
+                caller.put(TOKEN.format(token), **large),
+                caller.get(f"{SEARCH}?limit=0", **large),
+                caller.get(f"{PROJECT.format('apollo')}/overview", **large),
+                caller.delete(STRATEGY.format("nowhere", "x"), **large),
+                *(caller.post(path, **large) for path in (DEPRECATED, SIGNUP.format("no-such-token"), LOGIN)),
+            )
 
 
-def test_a_missing_credential_comes_before_the_wrong_kind_of_key(refusals: Refusals, world: World, token: str) -> None:
+def test_a_missing_credential_comes_before_all_else(unchanged, world, stranger, token):
     past = datetime.now(UTC) - timedelta(days=1)
     keys = [world.api_key(kind, expires_at=past) for kind in ("client", "frontend")]
-    refusals.before = fingerprint(world.conn)
-    for key in keys:
-        refusals.unknown_caller(key.get(SEARCH))
-        refusals.unknown_caller(key.put(TOKEN.format(token), json={"enabled": False}))
-        refusals.unknown_caller(key.delete(STRATEGY.format("apollo", "x")))
-
-
-def test_a_missing_credential_comes_before_all_errors_of_the_request(refusals: Refusals, stranger: Caller) -> None:
-    refusals.unknown_caller(stranger.get(f"{SEARCH}?limit=0&limit=%ff"))
-    refusals.unknown_caller(stranger.get("/api/admin/insights?from=x"))
-    refusals.unknown_caller(stranger.get("/api/admin/projects/apollo/overview"))
-    refusals.unknown_caller(stranger.get("/api/admin/projects/no-such-project/access"))
-    refusals.unknown_caller(stranger.delete(STRATEGY.format("no-such-project", "x")))
+    unchanged.begin()
+    for caller in (stranger, *keys):
+        check(
+            UNKNOWN_CALLER,
+            *(caller.get(path) for path in (f"{SEARCH}?limit=0&limit=%ff", "/api/admin/insights?from=x")),
+            *(caller.get(PROJECT.format(path)) for path in ("apollo/overview", "nowhere/access")),
+            caller.put(TOKEN.format(token), json={"enabled": False}),
+            *(caller.delete(STRATEGY.format(project, "x")) for project in ("apollo", "nowhere")),
+        )
     for how in ({"data": b"{", **JSON}, {"data": b"x", **PLAIN}, {"json": {"enabled": 5, "limit": 0}}, {}):
-        refusals.unknown_caller(stranger.put(TOKEN.format("no-such-token"), **how))
-        refusals.unknown_caller(stranger.post(DEPRECATED, **how))
+        check(UNKNOWN_CALLER, stranger.put(TOKEN.format("no-such-token"), **how), stranger.post(DEPRECATED, **how))
 
 
 @pytest.mark.parametrize("kind", ["client", "frontend"])
-def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(
-    refusals: Refusals, world: World, kind: str
-) -> None:
+def test_the_wrong_kind_of_key_comes_before_permission_project_and_body(unchanged, world, kind):
     key = world.api_key(kind)
-    refusals.before = fingerprint(world.conn)
-    refusals.wrong_key(key.put(TOKEN.format("no-such-token"), data=b"x", **PLAIN))
-    refusals.wrong_key(key.delete(STRATEGY.format("apollo", "x")))
-    refusals.wrong_key(key.delete(STRATEGY.format("no-such-project", "x")))
-    refusals.wrong_key(key.get("/api/admin/projects/no-such-project/overview"))
-    refusals.wrong_key(key.get("/api/admin/projects/apollo/access"))
-    refusals.wrong_key(key.get(f"{SEARCH}?limit=0"))
-    refusals.wrong_key(key.post(DEPRECATED, data=b"{", **JSON))
+    unchanged.begin()
+    check(
+        WRONG_KEY,
+        key.put(TOKEN.format("no-such-token"), data=b"x", **PLAIN),
+        *(key.delete(STRATEGY.format(project, "x")) for project in ("apollo", "nowhere")),
+        *(key.get(PROJECT.format(path)) for path in ("nowhere/overview", "apollo/access")),
+        key.get(f"{SEARCH}?limit=0"),
+        key.post(DEPRECATED, data=b"{", **JSON),
+    )
 
 
-def test_a_cross_site_request_is_refused_before_all_else(refusals: Refusals, world: World, victor: Caller) -> None:
+def test_a_cross_site_request_is_refused_before_all_else(unchanged, world, victor):
     sessions.insert(world.conn, digest("victors"), victor.id or 0, 48)
-    refusals.before = fingerprint(world.conn)
+    unchanged.begin()
     cookie, forged = Caller(world.app), {"Cookie": "session=victors", "Origin": "http://evil.example"}
-    refusals.cross_site(cookie.put(TOKEN.format("no-such-token"), data=b"x", headers=forged, **PLAIN))
-    refusals.cross_site(cookie.delete(STRATEGY.format("no-such-project", "x"), headers=forged))
-    # But a session that is none comes first.
-    refusals.unknown_caller(cookie.delete(STRATEGY.format("apollo", "x"), headers=forged | {"Cookie": "session=x"}))
-
-
-def test_a_missing_permission_comes_before_a_hidden_or_unknown_project(
-    refusals: Refusals, victor: Caller, alice: Caller
-) -> None:
-    for project in ("apollo", "no-such-project"):
-        refusals.no_permission(victor.delete(STRATEGY.format(project, "x")))
-        refusals.no_permission(victor.get(f"/api/admin/projects/{project}/access"))
-        # Where nothing but sight is needed, there is nothing else to say.
-        refusals.no_project(victor.get(f"/api/admin/projects/{project}/overview"))
-    refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
-    refusals.no_project(alice.get("/api/admin/projects/no-such-project/access"))
-    refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview"))
-
-
-def test_a_missing_permission_comes_before_the_body_and_unknown_records(
-    refusals: Refusals, victor: Caller, token: str
-) -> None:
-    for secret in (token, "no-such-token"):
-        for how in (
-            {"data": b"x", **PLAIN},
-            {"data": b"{", **JSON},
-            {"json": {}},
-            {"json": {"enabled": "no"}},
-            {},
-            {"json": {"enabled": False}},
-        ):
-            refusals.no_permission(victor.put(TOKEN.format(secret), **how))
-
-
-def test_an_unknown_project_comes_before_an_unknown_strategy(refusals: Refusals, alice: Caller) -> None:
-    refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x")))
-    refusals.not_there(alice.delete(STRATEGY.format("apollo", "x")))
-    # A body on a DELETE, or a query on an overview, is not looked at.
-    refusals.no_project(alice.delete(STRATEGY.format("no-such-project", "x"), data=b"{", **PLAIN))
-    refusals.no_project(alice.get("/api/admin/projects/no-such-project/overview?limit=%ff"))
-
-
-def test_the_wrong_content_type_comes_before_broken_json(
-    refusals: Refusals, alice: Caller, stranger: Caller, token: str
-) -> None:
-    for path in (TOKEN.format(token), TOKEN.format("no-such-token")):
-        refusals.wrong_type(alice.put(path, data=b"{", **PLAIN))
-    refusals.wrong_type(alice.post(DEPRECATED, data=b"{", **PLAIN))
-    refusals.wrong_type(stranger.post("/auth/simple/login", data=b"{", **PLAIN))
-    for path in (SIGNUP.format(token), SIGNUP.format("no-such-token")):
-        refusals.wrong_type(stranger.post(path, data=b"{", **PLAIN))
-
-
-def test_broken_json_comes_before_what_does_not_fit(
-    refusals: Refusals, alice: Caller, stranger: Caller, token: str
-) -> None:
-    refusals.no_json(alice.put(TOKEN.format(token), data=b'{"enabled": 5', **JSON))
-    refusals.no_json(alice.put(TOKEN.format("no-such-token"), data=b'{"enabled": false}}', **JSON))
-    refusals.no_json(alice.post(DEPRECATED, data=b'{"limit": 0, "limit": 0}', **JSON))
-    refusals.no_json(stranger.post("/auth/simple/login", data=b'{"username": 5, "password": NaN}', **JSON))
-    refusals.no_json(stranger.post(SIGNUP.format("no-such-token"), data=b'{"email": 5,}', **JSON))
-
-
-def test_an_invalid_body_comes_before_an_unknown_record(refusals: Refusals, alice: Caller, stranger: Caller) -> None:
-    refusals.misfit(alice.put(TOKEN.format("no-such-token"), json={"enabled": 5}), "enabled")
-    refusals.misfit(
-        stranger.post(SIGNUP.format("no-such-token"), json={"email": 5, "name": "x", "password": "x" * 8}), "email"
+    check(
+        CROSS_SITE,
+        cookie.put(TOKEN.format("no-such-token"), data=b"x", headers=forged, **PLAIN),
+        cookie.delete(STRATEGY.format("nowhere", "x"), headers=forged),
     )
-    refusals.not_there(alice.put(TOKEN.format("no-such-token"), json={"enabled": True}))
-    refusals.not_there(
-        stranger.post(SIGNUP.format("no-such-token"), json={"email": "a@b", "name": "x", "password": "y" * 8})
+    # But an invalid session comes first.
+    check(UNKNOWN_CALLER, cookie.delete(STRATEGY.format("apollo", "x"), headers=forged | {"Cookie": "session=x"}))
+
+
+def test_a_missing_permission_comes_before_the_project_the_body_and_unknown_records(victor, alice, token):
+    for project in ("apollo", "nowhere"):
+        check(
+            NO_PERMISSION, victor.delete(STRATEGY.format(project, "x")), victor.get(f"{PROJECT.format(project)}/access")
+        )
+        # Without a permission to lack, the project does not exist.
+        check(NO_PROJECT, victor.get(f"{PROJECT.format(project)}/overview"))
+    check(NO_PROJECT, *(alice.get(PROJECT.format(path)) for path in ("nowhere/access", "nowhere/overview")))
+    bodies = ({"data": b"x", **PLAIN}, {"data": b"{", **JSON}, {"json": {}}, {"json": {"enabled": "no"}}, {})
+    for how in (*bodies, {"json": {"enabled": False}}):
+        check(NO_PERMISSION, *(victor.put(TOKEN.format(secret), **how) for secret in (token, "no-such-token")))
+
+
+def test_an_unknown_project_comes_before_an_unknown_flag(alice):
+    check(NO_FLAG, alice.delete(STRATEGY.format("apollo", "x")))
+    # The body of a DELETE and the query of an overview are not read.
+    check(
+        NO_PROJECT,
+        alice.delete(STRATEGY.format("nowhere", "x")),
+        alice.delete(STRATEGY.format("nowhere", "x"), data=b"{", **PLAIN),
+        alice.get(f"{PROJECT.format('nowhere')}/overview?limit=%ff"),
     )
 
 
-def test_an_invalid_body_comes_before_an_unusable_token(
-    refusals: Refusals, world: World, stranger: Caller, token: str
-) -> None:
-    world.conn.execute("UPDATE signup_tokens SET enabled = false WHERE secret = %s", [token])
-    refusals.before = fingerprint(world.conn)
-    refusals.misfit(stranger.post(SIGNUP.format(token), json={"email": "a", "name": "x", "password": "y" * 8}), "email")
-    refusals.not_usable(stranger.post(SIGNUP.format(token), json={"email": "a@b", "name": "x", "password": "y" * 8}))
+def test_the_content_type_comes_before_json_and_json_before_the_fields(alice, stranger, token):
+    plain = {"data": b"{", **PLAIN}
+    check(
+        WRONG_TYPE,
+        *(alice.put(TOKEN.format(secret), **plain) for secret in (token, "no-such-token")),
+        alice.post(DEPRECATED, **plain),
+        *(stranger.post(path, **plain) for path in (LOGIN, SIGNUP.format(token), SIGNUP.format("no-such-token"))),
+    )
+    check(
+        NO_JSON,
+        alice.put(TOKEN.format(token), data=b'{"enabled": 5', **JSON),
+        alice.put(TOKEN.format("no-such-token"), data=b'{"enabled": false}}', **JSON),
+        alice.post(DEPRECATED, data=b'{"limit": 0, "limit": 0}', **JSON),
+        stranger.post(LOGIN, data=b'{"username": 5, "password": NaN}', **JSON),
+        stranger.post(SIGNUP.format("no-such-token"), data=b'{"email": 5,}', **JSON),
+    )
 
 
-def test_a_token_that_cannot_be_used_comes_before_a_name_that_is_taken(
-    refusals: Refusals, world: World, alice: Caller, stranger: Caller, token: str
-) -> None:
-    taken = {"email": alice.email, "name": "x", "password": "y" * 8}
+def test_an_invalid_body_comes_before_an_unknown_or_unusable_token(unchanged, world, alice, stranger, token):
+    unknown, taken = SIGNUP.format("no-such-token"), NEWCOMER | {"email": alice.email}
+    assert refused(alice.put(TOKEN.format("no-such-token"), json={"enabled": 5})).startswith("enabled: ")
+    check(NO_TOKEN, alice.put(TOKEN.format("no-such-token"), json={"enabled": True}))
     refused(stranger.post(SIGNUP.format(token), json=taken), 409, "NameExistsError")
-    world.conn.execute("UPDATE signup_tokens SET expires_at = now() WHERE secret = %s", [token])
-    refusals.before = fingerprint(world.conn)
-    refusals.not_usable(stranger.post(SIGNUP.format(token), json=taken))
-    refusals.not_there(stranger.post(SIGNUP.format("no-such-token"), json=taken))
+    for ended in ("enabled = false", "enabled = true, expires_at = now()"):
+        world.conn.execute(f"UPDATE signup_tokens SET {ended} WHERE secret = %s", [token])  # pyright: ignore
+        unchanged.begin()
+        for path in (unknown, SIGNUP.format(token)):
+            assert refused(stranger.post(path, json=NEWCOMER | {"email": "a"})).startswith("email: ")
+        # The token comes before a name that is taken.
+        for body in (NEWCOMER, taken):
+            check(NO_TOKEN, stranger.post(unknown, json=body))
+            check(NOT_USABLE, stranger.post(SIGNUP.format(token), json=body))
 
 
-@pytest.mark.usefixtures("refusals")
-def test_an_unknown_path_or_method_comes_before_the_credential(alice: Caller, stranger: Caller) -> None:
+def test_an_unknown_path_or_method_comes_before_the_credential(alice, stranger):
     for caller in (alice, stranger):
         assert refused(caller.get("/api/admin/no-such-thing"), 404, "NotFoundError") == "Not found."
         response = caller.post(SEARCH)

@@ -9,7 +9,7 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import records as flag_records
 from tests.support import fixtures
-from tests.support.flags import ARCHIVE, FLAGS
+from tests.support.flags import ARCHIVE, FLAGS, depend
 
 
 def read(conn, name="f", user_id=None, project="default"):
@@ -72,15 +72,6 @@ def test_a_flag_that_is_on_in_one_environment_is_enabled(world, alice, conn):
         assert [record["enabled"] for record in records] == [name in ("one", "both")] * 4, name
 
 
-def test_only_a_live_flag_of_that_project_is_read(world, conn):
-    world.project("apollo")
-    world.flag("here")
-    world.flag("gone", archived_at=value(conn, "SELECT now()"))
-    assert read(conn, "here") is not None
-    for name, project in (("gone", "default"), ("here", "apollo"), ("nowhere", "default"), ("here", "nowhere")):
-        assert read(conn, name, project=project) is None
-
-
 def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, conn):
     flag = world.flag("f", enabled_in=("production",))
     later = world.strategy(flag, "production", sort_order=1, parameters={"rollout": "5"})
@@ -108,29 +99,9 @@ def test_an_environment_holds_its_strategies_in_order_and_its_variants(world, co
         },
         {"name": "b", "weight": 500, "weightType": "variable", "stickiness": "default", "overrides": []},
     ]
-    assert read(conn)["variants"] == production["variants"]
-
-
-def test_the_lock_returns_the_logged_fields_of_a_flag(world, conn):
-    flag = world.flag("f", description="d")
-    fixtures.tag(conn, flag, "simple", "beta")
-    locked = flags.lock(conn, "default", "f")
-    assert locked is not None
-    assert {key: locked[key] for key in ("id", "name", "project_id", "type", "archived_at")} == {
-        "id": flag,
-        "name": "f",
-        "project_id": "default",
-        "type": "release",
-        "archived_at": None,
-    }
-    assert locked["tags"] == [{"type": "simple", "value": "beta"}]
-    assert (locked["record"]["name"], locked["record"]["description"], locked["record"]["archivedAt"]) == (
-        "f",
-        "d",
-        None,
-    )
-    assert flags.lock_anywhere(conn, "f", None) == locked
-    assert flags.lock(conn, "apollo", "f") is flags.lock_anywhere(conn, "g", None) is None
+    fixtures.insert_variant(conn, flag, "development", None, name="a", weight=2)
+    # Of each name, the variant of the first environment.
+    assert [(variant["name"], variant["weight"]) for variant in read(conn)["variants"]] == [("a", 2), ("b", 500)]
 
 
 # --- Usage and life ---------------------------------------------------------------------------------------------------
@@ -194,7 +165,8 @@ def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
     assert read(conn)["lifecycle"]["stage"] == "initial"
     report(conn, "-5 days", "development")
     report(conn, "-7 days", "production")
-    # Seen in production, but not on there.
+    # Seen in production, but not on there; on in development, which is no production environment.
+    conn.execute("UPDATE flag_environments SET enabled = true WHERE environment = 'development'")
     assert read(conn)["lifecycle"] == {"stage": "pre-live", "enteredStageAt": hour(conn, "-7 days")}
     report(conn, "-3 days", "eu")
     report(conn, "-1 days", "eu")
@@ -203,10 +175,16 @@ def test_a_flag_is_initial_then_pre_live_then_live(world, conn):
     assert read(conn)["lifecycle"] == {"stage": "live", "enteredStageAt": hour(conn, "-7 days")}
 
 
-def test_only_production_environments_make_a_flag_live(world, conn):
-    created(world, "-9 days", enabled_in=("development",))
-    report(conn, "-5 days", "development")
-    assert read(conn)["lifecycle"]["stage"] == "pre-live"
+def test_parents_and_children_are_listed(world, conn):
+    ids = {name: world.flag(name) for name in ("f", "b", "a", "parent")}
+    for child in ("b", "a"):
+        depend(conn, ids[child], ids["f"])
+    links = {"child_id": ids["f"], "parent_id": ids["parent"], "variants": ["x"]}
+    fixtures.insert(conn, "flag_dependencies", **links)
+    assert read(conn)["children"] == ["a", "b"]
+    assert read(conn)["dependencies"] == [{"feature": "parent", "enabled": True, "variants": ["x"]}]
+    assert read(conn, "a")["dependencies"] == [{"feature": "f", "enabled": True, "variants": []}]
+    assert read(conn, "a")["children"] == read(conn, "parent")["dependencies"] == []
 
 
 # --- People and others ------------------------------------------------------------------------------------------------
@@ -242,24 +220,6 @@ def test_collaborators_are_the_users_who_changed_this_flag(world, conn):
         fixtures.record(conn, type, author, project="default", feature=name, created_at=instant)
     events.record(conn, Event("feature-tagged", Actor("a key"), project="default", feature="f"))
     assert [person["name"] for person in read(conn)["collaborators"]["users"]] == ["Ada", "Bob"]
-
-
-def test_a_flag_knows_its_parents_and_children(world, conn):
-    ids = {name: world.flag(name) for name in ("f", "b", "a", "parent")}
-    statement = "INSERT INTO flag_dependencies (child_id, parent_id, enabled, variants) VALUES (%s, %s, %s, %s)"
-    for child, parent, enabled, variants in (("b", "f", True, []), ("a", "f", True, []), ("f", "parent", True, ["x"])):
-        conn.execute(statement, [ids[child], ids[parent], enabled, variants])
-    assert read(conn)["children"] == ["a", "b"]
-    assert read(conn)["dependencies"] == [{"feature": "parent", "enabled": True, "variants": ["x"]}]
-    assert read(conn, "a")["dependencies"] == [{"feature": "f", "enabled": True, "variants": []}]
-    assert read(conn, "a")["children"] == read(conn, "parent")["dependencies"] == []
-
-
-def test_variants_of_all_environments_are_listed_once(world, conn):
-    flag = world.flag("f")
-    for environment, name, weight in (("production", "a", 1), ("development", "a", 2), ("production", "b", 3)):
-        fixtures.insert_variant(conn, flag, environment, None, name=name, weight=weight)
-    assert [(variant["name"], variant["weight"]) for variant in read(conn)["variants"]] == [("a", 2), ("b", 3)]
 
 
 def test_the_environments_are_those_of_the_project_in_their_order(world, conn):

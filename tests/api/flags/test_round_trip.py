@@ -9,10 +9,10 @@ from flask import Flask
 from sql.database import connect, rows
 from sql.vocabulary import segments
 from tests.support.documents import IMPORT, VALIDATE, body, document, state, strategy
+from tests.support.export import PATH
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller
 
-EXPORT = "/api/admin/features-batch/export"
 IDS = [f"b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6{number}" for number in range(4)]
 
 
@@ -30,14 +30,14 @@ def instance(make_database: Callable[..., str], make_app: Callable[..., Flask]):
     return make
 
 
-def exported(caller: Caller, environment: str = "production") -> bytes:
+def exported(caller: Caller, environment: str = "production") -> str:
     """The document of project default, as it is sent."""
-    response = caller.post(EXPORT, json={"environment": environment, "project": "default"})
+    response = caller.post(PATH, json={"environment": environment, "project": "default"})
     assert response.status_code == 200, response.text
-    return response.get_data()
+    return response.text
 
 
-def without_ids(document: bytes) -> str:
+def without_ids(document: str) -> str:
     """The document with the names of segments in place of their ids."""
     parsed = json.loads(document)
     names = {segment["id"]: segment["name"] for segment in parsed["segments"]}
@@ -50,87 +50,52 @@ def without_ids(document: bytes) -> str:
 
 def everything():
     """A document that has all that a document can have."""
+    blue = {"name": "blue", "weight": 0, "weightType": "variable", "stickiness": "plan"}
     variants = [
-        {
-            "name": "blue",
-            "weight": 0,
-            "weightType": "variable",
-            "stickiness": "plan",
-            "payload": {"type": "json", "value": '{"a": "é"}'},
-        },
+        blue | {"payload": {"type": "json", "value": '{"a": "é"}'}},
         {"name": "red", "weight": 333, "weightType": "fix", "stickiness": "default"},
-        {
-            "name": "Zinc",
-            "weight": 0,
-            "weightType": "variable",
-            "stickiness": "random",
-            "payload": {"type": "number", "value": "1e3"},
-        },
+        blue | {"name": "Zinc", "stickiness": "random", "payload": {"type": "number", "value": "1e3"}},
     ]
     constraints = [
         {"value": "2026-01-01T00:00:00+01:00", "operator": "DATE_AFTER", "contextName": "currentTime"},
         {"contextName": "country", "operator": "NOT_IN", "values": ["SE", "NO"], "inverted": True},
         {"contextName": "email", "operator": "STR_ENDS_WITH", "values": ["@exämple.org"], "caseInsensitive": True},
     ]
-    strategies = [
-        strategy(
-            "new-checkout",
-            id=IDS[0],
-            title="Nordic \U0001f600",
-            constraints=constraints,
-            variants=variants,
-            segments=[8, 7],
-            sortOrder=0,
-        ),
-        strategy(
-            "new-checkout",
-            id=IDS[1],
-            sortOrder=0,
-            disabled=True,
-            parameters={"stickiness": "sessionId", "rollout": 7, "groupId": ""},
-        ),
-        strategy("new-checkout", id=IDS[2], sortOrder=0, name="userWithId", parameters={"userIds": "1,2"}),
-        strategy("Old", id=IDS[3], sortOrder=5, name="default", parameters={}),
-    ]
+    full = {"title": "Nordic \U0001f600", "constraints": constraints, "variants": variants, "segments": [8, 7]}
+    parameters = {"stickiness": "sessionId", "rollout": 7, "groupId": ""}
+    legal = [{"value": "SE", "description": "Sweden"}, {"value": "NO"}]
     mine = [variant | {"overrides": [{"contextName": "tenant", "values": ["1", "0"]}]} for variant in variants]
-    fields = [
-        {
-            "name": "country",
-            "description": "Where.",
-            "legalValues": [{"value": "SE", "description": "Sweden"}, {"value": "NO"}],
-        },
-        {"name": "email", "sortOrder": 3},
-        {"name": "plan", "stickiness": True},
-        {"name": "team", "stickiness": True},
-        {"name": "tenant"},
-        {"name": "unused"},
-    ]
     tags = [
         ("new-checkout", "team", "wéb"),
         ("new-checkout", "simple", "a b"),
         ("Old", "simple", "a b"),
         ("new-checkout", "Area", "x/y"),
     ]
+    parents = [{"feature": "parent", "variants": ["b", "a"]}, {"feature": "_other", "enabled": False}]
     return document(
         {"name": "new-checkout", "type": "experiment", "description": "Ein „Text“\n", "impressionData": True},
         {"name": "Old", "type": "kill-switch", "stale": True},
         {"name": "parent"},
         {"name": "_other"},
-        featureStrategies=strategies,
+        featureStrategies=[
+            strategy("new-checkout", id=IDS[0], sortOrder=0, **full),
+            strategy("new-checkout", id=IDS[1], sortOrder=0, disabled=True, parameters=parameters),
+            strategy("new-checkout", id=IDS[2], sortOrder=0, name="userWithId", parameters={"userIds": "1,2"}),
+            strategy("Old", id=IDS[3], sortOrder=5, name="default", parameters={}),
+        ],
         featureEnvironments=[state("new-checkout", enabled=True, variants=mine), state("Old", enabled=True)],
-        contextFields=fields,
+        contextFields=[
+            {"name": "country", "description": "Where.", "legalValues": legal},
+            {"name": "email", "sortOrder": 3},
+            {"name": "plan", "stickiness": True},
+            {"name": "team", "stickiness": True},
+            {"name": "tenant"},
+            {"name": "unused"},
+        ],
         segments=[{"id": 7, "name": "beta"}, {"id": 8, "name": "alpha"}],
         tagTypes=[{"name": "team", "description": "Whose.", "icon": "group"}, {"name": "Area"}],
         featureTags=[{"featureName": flag, "tagType": type, "tagValue": text} for flag, type, text in tags],
-        dependencies=[
-            {
-                "feature": "new-checkout",
-                "dependencies": [
-                    {"feature": "parent", "variants": ["b", "a"]},
-                    {"feature": "_other", "enabled": False},
-                ],
-            }
-        ],
+        dependencies=[{"feature": "new-checkout", "dependencies": parents}],
     )
 
 
@@ -141,13 +106,10 @@ def test_export_import_export_gives_the_same_document(instance):
     parsed = json.loads(document)
     assert all(parsed.values())
     assert [one["id"] for one in parsed["featureStrategies"]] == [IDS[3], *IDS[:3]]
-    assert second.post(VALIDATE, json=body(parsed, environment="production")).json == {
-        "errors": [],
-        "warnings": [],
-        "permissions": [],
-    }
+    found = second.post(VALIDATE, json=body(parsed, environment="production")).json
+    assert found == {"errors": [], "warnings": [], "permissions": []}
     # As text: that the order of keys is the same too is the point.
-    given = f'{{"project": "default", "environment": "production", "data": {document.decode()}}}'
+    given = f'{{"project": "default", "environment": "production", "data": {document}}}'
     for _ in range(2):
         assert second.post(IMPORT, data=given, content_type="application/json").status_code == 200
         assert without_ids(exported(second)) == without_ids(document)
@@ -158,18 +120,16 @@ def test_export_import_export_gives_the_same_document(instance):
 
 def test_repeating_an_import_records_the_import_alone(instance):
     caller = instance("alpha", "beta")
-    asked = body(everything(), environment="production")
-    assert caller.post(IMPORT, json=asked).status_code == 200
-    first = caller.get("/api/admin/search/events?limit=1").json
-    with connect(caller.app.config["DATABASE_URL"]) as conn:
-        variants = rows(conn, "SELECT id FROM variants ORDER BY id")
+    found = []
+    for _ in range(2):
+        assert caller.post(IMPORT, json=body(everything(), environment="production")).status_code == 200
+        log = caller.get("/api/admin/search/events?limit=1").json
+        with connect(caller.app.config["DATABASE_URL"]) as conn:
+            found.append((log["total"], log["events"], rows(conn, "SELECT id FROM variants ORDER BY id")))
+    (first, _, variants), (second, events, same) = found
     assert len(variants) > 2
-    assert caller.post(IMPORT, json=asked).status_code == 200
-    second = caller.get("/api/admin/search/events?limit=1").json
-    assert second["total"] == first["total"] + 1
-    assert [event["type"] for event in second["events"]] == ["features-imported"]
-    with connect(caller.app.config["DATABASE_URL"]) as conn:
-        assert rows(conn, "SELECT id FROM variants ORDER BY id") == variants
+    assert (second, same) == (first + 1, variants)
+    assert [event["type"] for event in events] == ["features-imported"]
 
 
 def test_an_import_into_another_environment_gives_new_ids(instance):

@@ -9,6 +9,7 @@ from sql.database import Connection
 from sql.flags import favorites as flag_favorites
 from sql.vocabulary import segments
 from tests.support import fixtures
+from tests.support.flags import depend
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/search/features"
@@ -34,28 +35,18 @@ def names(caller: Caller, **query: Any) -> str:
 def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str, int]:
     """Flags a to e, made in this order, in two open projects."""
     world.project("hermes", environments=("development",))
+    later = NOON + timedelta(hours=1)
+    a = {"description": "The 100% cart", "type": "experiment", "created_by_user_id": alice.id}
+    b = {"description": "über_all", "created_by_user_id": eve.id, "stale_since": NOON}
     created = {
-        "a": world.flag(
-            "a", description="The 100% cart", type="experiment", created_by_user_id=alice.id, created_at=NOON
-        ),
-        "b": world.flag(
-            "b",
-            description="über_all",
-            created_by_user_id=eve.id,
-            stale_since=NOON,
-            created_at=NOON + timedelta(hours=1),
-        ),
+        "a": world.flag("a", created_at=NOON, **a),
+        "b": world.flag("b", created_at=later, **b),
         "c": world.flag("c", "hermes", type="kill-switch", created_at=NOON + timedelta(days=1)),
         "d": world.flag("d", enabled_in=("production",), created_at=NOON + timedelta(days=2)),
         "e": world.flag("e", "hermes", enabled_in=("development",), created_at=NOON + timedelta(days=3)),
     }
-    for name, type, value in (
-        ("a", "simple", "beta"),
-        ("a", "simple", "gamma"),
-        ("b", "simple", "beta"),
-        ("c", "simple", "x:y"),
-    ):
-        fixtures.tag(conn, created[name], type, value)
+    for name, value in (("a", "beta"), ("a", "gamma"), ("b", "beta"), ("c", "x:y")):
+        fixtures.tag(conn, created[name], "simple", value)
     one, two = segments.insert(conn, "one", []), segments.insert(conn, "two", [])
     for name, chosen in (("a", [one, two]), ("d", [one])):
         strategy = world.strategy(created[name])
@@ -138,6 +129,19 @@ def test_a_search_finds(alice: Caller, query: dict[str, Any], found: str) -> Non
     assert names(alice, **query) == found
 
 
+@pytest.mark.usefixtures("five")
+def test_flags_are_found_by_their_creator(alice: Caller, eve: Caller) -> None:
+    for creator, found in (
+        (f"IS:{eve.id}", "b"),
+        (f"IS_ANY_OF:{eve.id},{alice.id}", "a b"),
+        (f"IS_NOT:{eve.id}", "a c d e"),
+        (f"IS_NONE_OF:{eve.id},{alice.id}", "c d e"),
+        ("IS:9999999999", ""),
+        ("IS:", ""),
+    ):
+        assert names(alice, createdBy=creator) == found
+
+
 def test_letters_are_found_in_any_case(world: World, alice: Caller) -> None:
     world.flag("greek", description="ΟΔΥΣΣΕΥΣ, Å, Ǆ")
     world.flag("long", description="µ ſ ϑ")
@@ -145,16 +149,6 @@ def test_letters_are_found_in_any_case(world: World, alice: Caller) -> None:
         assert names(alice, query=text) == "greek", text
     for text in ("μ", "Μ", "µ", "s", "ſ", "θ"):
         assert names(alice, query=f"{text} ").split() in (["long"], ["greek", "long"]), text
-
-
-def test_the_creator_of_a_flag_is_found(alice: Caller, eve: Caller, five: dict[str, int]) -> None:
-    assert five
-    assert names(alice, createdBy=f"IS:{eve.id}") == "b"
-    assert names(alice, createdBy=f"IS_ANY_OF:{eve.id},{alice.id}") == "a b"
-    assert names(alice, createdBy=f"IS_NOT:{eve.id}") == "a c d e"
-    assert names(alice, createdBy=f"IS_NONE_OF:{eve.id},{alice.id}") == "c d e"
-    assert names(alice, createdBy="IS:9999999999") == ""
-    assert names(alice, createdBy="IS:") == ""
 
 
 def test_the_newest_usage_orders_and_flags_without_any_come_last(
@@ -190,17 +184,12 @@ def test_pages_follow_each_other_and_the_total_counts_all(alice: Caller) -> None
     assert search(alice, limit=1, project="IS:hermes") == (["c"], 2)
 
 
-def test_flags_made_at_once_come_by_name(world: World, alice: Caller) -> None:
-    for name in ("n3", "n1", "n2"):
+def test_flags_of_one_time_come_by_name_and_fifty_at_a_time(world: World, alice: Caller) -> None:
+    expected = [f"n{number:03}" for number in range(101)]
+    for name in reversed(expected):
         world.flag(name, created_at=NOON)
-    assert names(alice) == "n1 n2 n3"
-    assert names(alice, sortBy="type", sortOrder="desc") == "n1 n2 n3"
-
-
-def test_fifty_are_given_unless_another_number_is_asked_for(world: World, alice: Caller) -> None:
-    for number in range(101):
-        world.flag(f"n{number:03}", created_at=NOON)
-    assert [len(search(alice, **query)[0]) for query in ({}, {"limit": 100})] == [50, 100]
+    assert search(alice) == (expected[:50], 101)
+    assert search(alice, limit=100, sortBy="type", sortOrder="desc") == (expected[:100], 101)
 
 
 def test_flags_of_hidden_projects_are_neither_found_nor_counted(
@@ -238,34 +227,27 @@ def test_an_invalid_query_is_refused(alice: Caller, query: str) -> None:
 
 
 def test_a_hit_has_all_fields_of_its_flag(world: World, conn: Connection, alice: Caller) -> None:
-    flag = world.flag(
-        "f", enabled_in=("production",), created_by_user_id=alice.id, description="Ein Ü", impression_data=True
-    )
+    fields = {"created_by_user_id": alice.id, "description": "Ein Ü", "impression_data": True}
+    flag = world.flag("f", enabled_in=("production",), **fields)
     fixtures.tag(conn, flag, "simple", "beta")
-    strategy = world.strategy(flag, "production")
-    fixtures.add_segment(conn, strategy, segments.insert(conn, "one", []))
-    child, stranger = world.flag("child"), world.flag("other")
-    conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", [child, flag])
-    now = datetime.now(UTC)
-    reports = [
-        {"flag": "f", "project": "default", "environment": "production", "app": "web", "at": now, "yes": 3, "no": 2}
-    ]
-    fixtures.report_usage(conn, reports)
+    fixtures.add_segment(conn, world.strategy(flag, "production"), segments.insert(conn, "one", []))
+    depend(conn, world.flag("child"), flag)
+    world.flag("other")
+    report = {"flag": "f", "project": "default", "environment": "production", "app": "web", "yes": 3, "no": 2}
+    fixtures.report_usage(conn, [report | {"at": datetime.now(UTC)}])
     conn.execute("UPDATE usage_metrics SET hour = date_trunc('hour', now())")
     found = {flag["name"]: flag for flag in alice.get(PATH).json["features"]}
     hit = found["f"]
-    assert hit["createdBy"] == {"id": alice.id, "name": "Alice", "imageUrl": ""}
-    assert {
-        name: hit[name]
-        for name in ("description", "impressionData", "archivedAt", "dependencyType", "segments", "tags")
-    } == {
+    expected = {
         "description": "Ein Ü",
         "impressionData": True,
         "archivedAt": None,
+        "createdBy": {"id": alice.id, "name": "Alice", "imageUrl": ""},
         "dependencyType": "parent",
         "segments": ["one"],
         "tags": [{"type": "simple", "value": "beta"}],
     }
+    assert hit | expected == hit
     assert [(place["name"], place["enabled"], place["yes"], place["no"]) for place in hit["environments"]] == [
         ("development", False, 0, 0),
         ("production", True, 3, 2),
@@ -274,4 +256,3 @@ def test_a_hit_has_all_fields_of_its_flag(world: World, conn: Connection, alice:
     assert hit["lastSeenAt"] == hit["environments"][1]["lastSeenAt"] is not None
     assert (found["child"]["dependencyType"], found["other"]["dependencyType"]) == ("child", None)
     assert found["other"]["createdBy"] == {"id": -1337, "name": "system", "imageUrl": ""}
-    assert stranger

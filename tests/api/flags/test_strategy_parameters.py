@@ -1,18 +1,29 @@
-"""The parameters of strategies: which names and values are valid (neighbours.md 1.5 and 1.6)."""
+"""Which parameters of strategies are valid, and which stickiness of strategies, variants and projects.
+
+See neighbours.md 1.5 and 1.6.
+"""
 
 from typing import Any
 
 import pytest
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, value
+from sql.database import Connection
 from sql.vocabulary import context_fields
-from tests.support.documents import IMPORT, VALIDATE, body, document, strategy
+from tests.support import fixtures
+from tests.support.documents import bring_in, document, state, strategy, validated
+from tests.support.fingerprint import fingerprint
+from tests.support.flags import FLAGS
 from tests.support.world import Caller, World, refused
 
-STRATEGIES = "/api/admin/projects/default/features/f/environments/development/strategies"
-PERCENTAGE = "must be a whole number from 0 to 100"
+STRATEGIES = f"{FLAGS}/f/environments/development/strategies"
+VARIANTS = f"{FLAGS}/f/environments/development/variants"
+PROJECTS = "/api/admin/projects"
+DEFAULT = f"{PROJECTS}/default/environments/development/default-strategy"
 STICKINESS = "must be default, random, userId, sessionId or a context field with stickiness, not"
+GOOD = ["default", "random", "userId", "sessionId", "tenant"]
+BAD = ["country", "nowhere", "Default", " "]
+PERCENTAGE = "must be a whole number from 0 to 100"
 EMPTY_ITEM, LONG_ITEM = "must have no empty items between commas", "must have items of at most 500 characters"
 LINE_BREAK = "must have commas between the items, not line breaks as in"
 ENDS = "must not begin or end with spaces or line breaks, as in"
@@ -58,19 +69,14 @@ def add(caller: Caller, parameters: dict[str, Any], name: str = "flexibleRollout
     return caller.post(STRATEGIES, json={"name": name, "parameters": parameters})
 
 
-@pytest.mark.parametrize("rollout", [0, 100, "0", "7", "50", "100", 50.0])
-def test_a_rollout_is_a_whole_number_from_0_to_100(alice: Caller, rollout: Any) -> None:
-    assert add(alice, {"rollout": rollout}).json["parameters"]["rollout"] == str(int(rollout))
-
-
-def test_a_parameter_that_is_null_is_omitted(alice: Caller) -> None:
+def test_a_rollout_is_a_whole_number_from_0_to_100(alice: Caller) -> None:
+    for rollout in (0, "0", "7", "100", 50.0):
+        assert add(alice, {"rollout": rollout}).json["parameters"]["rollout"] == str(int(rollout))
+    for rollout in (101, -1, 12.5, "12.5", "", "ten", "100%", " 7", "007", "+7", "1e1", "٧", True):
+        assert refused(add(alice, {"rollout": rollout})) == f"parameters.rollout: {PERCENTAGE}"
+    # null is omitted.
     nulls = dict.fromkeys(("rollout", "stickiness", "groupId"))
     assert add(alice, nulls).json["parameters"] == {"rollout": "100", "stickiness": "default", "groupId": "f"}
-
-
-@pytest.mark.parametrize("rollout", [101, -1, 12.5, "12.5", "", "ten", "100%", " 7", "007", "+7", "1e1", "٧", True])
-def test_any_other_rollout_is_refused(alice: Caller, rollout: Any) -> None:
-    assert refused(add(alice, {"rollout": rollout})) == f"parameters.rollout: {PERCENTAGE}"
 
 
 @pytest.mark.parametrize(
@@ -92,18 +98,14 @@ def test_an_unknown_parameter_of_a_built_in_type_is_refused(
     assert message == f"parameters.{parameter}: unknown parameter; {problem}"
 
 
-@pytest.mark.parametrize("stickiness", ["default", "random", "userId", "sessionId", "tenant"])
-def test_stickiness_is_a_known_value_or_a_context_field(alice: Caller, stickiness: str) -> None:
-    assert add(alice, {"stickiness": stickiness}).json["parameters"]["stickiness"] == stickiness
-
-
-def test_an_empty_stickiness_is_default(alice: Caller) -> None:
-    assert add(alice, {"stickiness": ""}).json["parameters"]["stickiness"] == "default"
-
-
-@pytest.mark.parametrize("stickiness", ["country", "nowhere", "USERID", "DEFAULT", " "])
-def test_any_other_stickiness_is_refused(alice: Caller, stickiness: str) -> None:
-    assert refused(add(alice, {"stickiness": stickiness})) == f"parameters.stickiness: {STICKINESS} {stickiness}"
+def test_addresses_and_networks_are_separated_by_commas(alice: Caller) -> None:
+    for ips in GOOD_IPS:
+        assert add(alice, {"IPs": ips}, "remoteAddress").json["parameters"] == {"IPs": ips}
+    assert refused(add(alice, {"IPs": "::1\n"}, "remoteAddress")) == f"parameters.IPs: {ENDS} '::1\\n'"
+    for item in BAD_IPS:
+        for ips in (item, f"10.0.0.1, {item}"):
+            message = refused(add(alice, {"IPs": ips}, "remoteAddress"))
+            assert message == f"parameters.IPs: {ADDRESSES}, not {item!r}"
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("userWithId", "userIds"), ("applicationHostname", "hostNames")])
@@ -123,19 +125,6 @@ def test_lists_have_items_of_1_to_500_characters(
         assert response.json["parameters"] == {parameter: items}
     else:
         assert refused(response) == f"parameters.{parameter}: {problem}"
-
-
-@pytest.mark.parametrize("ips", GOOD_IPS)
-def test_addresses_and_networks_are_accepted(alice: Caller, ips: str) -> None:
-    assert add(alice, {"IPs": ips}, "remoteAddress").json["parameters"] == {"IPs": ips}
-
-
-@pytest.mark.parametrize("item", BAD_IPS)
-def test_other_items_of_addresses_are_refused_by_name(alice: Caller, item: str) -> None:
-    assert refused(add(alice, {"IPs": "::1\n"}, "remoteAddress")) == f"parameters.IPs: {ENDS} '::1\\n'"
-    for ips in (item, f"10.0.0.1, {item}"):
-        message = refused(add(alice, {"IPs": ips}, "remoteAddress"))
-        assert message == f"parameters.IPs: {ADDRESSES}, not {item!r}"
 
 
 def test_the_names_of_built_in_parameters_mean_nothing_in_custom_types(alice: Caller) -> None:
@@ -162,13 +151,8 @@ def test_parameters_of_a_custom_type_are_checked_as_declared(
         assert add(alice, {"region": "eu", parameter: item}, custom).status_code == 200, item
     for item in bad:
         assert refused(add(alice, {"region": "eu", parameter: item}, custom)) == f"parameters.{parameter}: {problem}"
-
-
-@pytest.mark.parametrize("parameters", [{}, {"region": ""}, {"region": "  "}])
-def test_a_required_parameter_of_a_custom_type_must_be_given(
-    alice: Caller, custom: str, parameters: dict[str, str]
-) -> None:
-    assert refused(add(alice, parameters, custom)) == "parameters.region: is required"
+    for missing in ({}, {"region": ""}, {"region": "  "}):
+        assert refused(add(alice, missing, custom)) == "parameters.region: is required"
 
 
 @pytest.mark.parametrize(
@@ -192,40 +176,118 @@ def test_a_stored_value_can_be_kept(
     assert alice.put(path, json={"title": "new"}).json["parameters"] == parameters
 
 
-def test_a_stored_value_cannot_be_kept_under_another_type(world: World, alice: Caller, flag: int) -> None:
+def test_another_type_begins_with_its_own_parameters(world: World, alice: Caller, flag: int) -> None:
     path = f"{STRATEGIES}/{world.strategy(flag, name='userWithId', parameters={'userIds': 'a,,b'})}"
     change = {"name": "remoteAddress", "parameters": {"userIds": "a,,b"}}
     assert refused(alice.put(path, json=change)) == "parameters.userIds: unknown parameter; the nearest one is IPs"
-
-
-def test_another_invalid_value_is_refused(world: World, alice: Caller, flag: int) -> None:
-    path = f"{STRATEGIES}/{world.strategy(flag, parameters={'rollout': 'many', 'stickiness': 'default'})}"
-    assert refused(alice.put(path, json={"parameters": {"rollout": "few"}})) == f"parameters.rollout: {PERCENTAGE}"
-
-
-def test_another_type_begins_with_its_own_parameters(world: World, alice: Caller, flag: int) -> None:
-    path = f"{STRATEGIES}/{world.strategy(flag, name='userWithId', parameters={'userIds': '1,2'})}"
-    assert alice.put(path, json={"name": "flexibleRollout"}).json["parameters"] == {
-        "rollout": "100",
-        "groupId": "f",
-        "stickiness": "default",
-    }
+    rollout = {"rollout": "100", "groupId": "f", "stickiness": "default"}
+    assert alice.put(path, json={"name": "flexibleRollout"}).json["parameters"] == rollout
     assert alice.put(path, json={"name": "default"}).json["parameters"] == {}
 
 
-def test_an_import_reports_invalid_parameters_of_each_flag(alice: Caller, conn: Connection) -> None:
-    bad = [strategy("a", parameters={"rollout": "many"}), strategy("b", parameters={"stickiness": "country"})]
-    data = body(document("a", "b", "c", featureStrategies=[*bad, strategy("c")]))
-    report = alice.post(VALIDATE, json=data).json
-    assert report["errors"] == [
-        {"message": f"parameters.rollout: {PERCENTAGE}", "affectedItems": ["a"]},
-        {"message": f"parameters.stickiness: {STICKINESS} country", "affectedItems": ["b"]},
+# --- Stickiness -------------------------------------------------------------------------------------------------------
+
+
+def variant(stickiness: str, name: str = "blue") -> dict[str, Any]:
+    """A variant with this stickiness."""
+    return {"name": name, "weight": 1000, "weightType": "variable", "stickiness": stickiness}
+
+
+def rollout(stickiness: str) -> dict[str, Any]:
+    """A strategy with this stickiness."""
+    return {"name": "flexibleRollout", "parameters": {"stickiness": stickiness}}
+
+
+# Method, path and body by the stickiness, and where the response and its message have it.
+WAYS: dict[str, tuple[str, str, Any, str]] = {
+    "put": ("PUT", VARIANTS, lambda word: [variant("default"), variant(word, "red")], "variants.1"),
+    "patch": ("PATCH", VARIANTS, lambda word: [{"op": "replace", "path": "", "value": [variant(word)]}], "variants.0"),
+    "batch": (
+        "PUT",
+        f"{FLAGS}/f/variants-batch",
+        lambda word: {"variants": [variant(word)], "environments": ["development", "production"]},
+        "variants.0",
+    ),
+    "variant": ("POST", STRATEGIES, lambda word: rollout("default") | {"variants": [variant(word)]}, "variants.0"),
+    "strategy": ("POST", STRATEGIES, rollout, "parameters"),
+    "default strategy": ("POST", DEFAULT, rollout, "parameters"),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body", "place"), WAYS.values(), ids=WAYS)
+def test_stickiness_is_a_known_value_or_a_context_field_with_stickiness(
+    alice: Caller, conn: Connection, method: str, path: str, body: Any, place: str
+) -> None:
+    for stickiness in GOOD:
+        found = alice.request(method, path, json=body(stickiness)).json
+        for name in place.split("."):
+            found = found[int(name) if name.isdigit() else name]
+        assert found["stickiness"] == stickiness
+    before = fingerprint(conn)
+    for stickiness in BAD:
+        message = refused(alice.request(method, path, json=body(stickiness)))
+        assert message == f"{place}.stickiness: {STICKINESS} {stickiness}"
+    assert fingerprint(conn) == before
+
+
+def test_a_project_has_a_known_default_stickiness(alice: Caller, conn: Connection) -> None:
+    requests = [
+        ("POST", PROJECTS, {"name": "Mobile"}),
+        ("PUT", f"{PROJECTS}/default", {"name": "Default"}),
+        ("PUT", f"{PROJECTS}/default/settings", {}),
     ]
-    refused(alice.post(IMPORT, json=data))
-    assert value(conn, "SELECT count(*) FROM flags WHERE name IN ('a', 'b', 'c')") == 0
+    for stickiness in GOOD:
+        for method, path, body in requests:
+            asked = {"defaultStickiness": stickiness} | body
+            assert alice.request(method, path, json=asked).status_code in (200, 201)
+        assert alice.get(f"{PROJECTS}/default/overview").json["defaultStickiness"] == stickiness
+    before = fingerprint(conn)
+    for stickiness in BAD:
+        for method, path, body in requests:
+            message = refused(alice.request(method, path, json={"defaultStickiness": stickiness} | body))
+            assert message == f"defaultStickiness: {STICKINESS} {stickiness}"
+    assert fingerprint(conn) == before
+    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
+    kept = {"name": "New name", "defaultStickiness": "gone"}
+    assert alice.put(f"{PROJECTS}/default", json=kept).status_code == 200
 
 
-def test_the_parameters_of_a_default_strategy_are_checked(alice: Caller) -> None:
-    path = "/api/admin/projects/default/environments/development/default-strategy"
-    message = refused(alice.post(path, json={"name": "flexibleRollout", "parameters": {"rolout": 20}}))
-    assert message == "parameters.rolout: unknown parameter; the nearest one is rollout"
+def test_an_old_default_of_the_project_is_no_obstacle(world: World, alice: Caller, conn: Connection, flag: int) -> None:
+    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
+    strategy_id = world.strategy(flag, parameters={"rollout": "5", "stickiness": "default", "groupId": "f"})
+    sent = {"name": "flexibleRollout", "parameters": {"rollout": "50"}}
+    filled = {"rollout": "50", "groupId": "f", "stickiness": "gone"}
+    for response in (alice.put(f"{STRATEGIES}/{strategy_id}", json=sent), alice.post(STRATEGIES, json=sent)):
+        assert response.json["parameters"] == filled
+    bring_in(alice, document("f", featureStrategies=[strategy(parameters={"rollout": "50"})]))
+    assert alice.get(STRATEGIES).json[0]["parameters"] == filled
+
+
+def test_stored_stickiness_can_be_kept(world: World, alice: Caller, conn: Connection, flag: int) -> None:
+    strategy_id = world.strategy(flag, parameters={"rollout": "5", "stickiness": "default", "groupId": "f"})
+    for owner in (None, strategy_id):
+        fixtures.insert_variant(conn, flag, "development", owner, name="blue", weight=1000, stickiness="gone")
+    since = world.last_event_id()
+    assert alice.put(VARIANTS, json=alice.get(VARIANTS).json["variants"]).status_code == 200
+    path = f"{STRATEGIES}/{strategy_id}"
+    assert alice.put(path, json=alice.get(path).json).json["variants"][0]["stickiness"] == "gone"
+    assert world.events(since) == []
+    refused(alice.put(VARIANTS, json=[variant("lost")]))
+
+
+def test_an_import_reports_invalid_parameters_and_stickiness_of_each_flag(alice: Caller, conn: Connection) -> None:
+    conn.execute("UPDATE projects SET default_stickiness = 'gone' WHERE id = 'default'")
+    strategies = [
+        strategy("a", variants=[variant("country")]),
+        strategy("c", parameters={"rollout": "50"}),
+        strategy("d", parameters={"stickiness": "gone"}),
+        strategy("e", parameters={"rollout": "many"}),
+    ]
+    states = [state("b", variants=[variant("nowhere")]), state("c", variants=[variant("tenant")])]
+    data = document(*"abcde", featureStrategies=strategies, featureEnvironments=states)
+    assert validated(alice, data)["errors"] == {
+        f"variants.0.stickiness: {STICKINESS} country": ["a"],
+        f"variants.0.stickiness: {STICKINESS} nowhere": ["b"],
+        f"parameters.stickiness: {STICKINESS} gone": ["d"],
+        "parameters.rollout: must be a whole number from 0 to 100": ["e"],
+    }

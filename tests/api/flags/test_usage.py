@@ -39,12 +39,6 @@ def row(at, yes=1, no=0, app="shop", environment="production", **variants):
     return {"featureName": "f", "appName": app, "environment": environment} | usage
 
 
-def test_a_flag_without_usage(world, alice):
-    world.flag("f")
-    assert alice.get(PATH).json == HEAD | {"lastHourUsage": [], "seenApplications": []}
-    assert alice.get(f"{PATH}/raw").json == HEAD | {"data": []}
-
-
 def test_the_summary_adds_up_the_present_hour(world, alice, conn):
     now = hour(conn)
     world.flag("f", created_at=now - timedelta(days=90))
@@ -53,12 +47,14 @@ def test_the_summary_adds_up_the_present_hour(world, alice, conn):
     report(conn, now, 1, 0, environment="development")
     report(conn, hour(conn, 1), 500)
     report(conn, now, 500, name="other")
-    found = alice.get(PATH).json
-    assert found["lastHourUsage"] == [
+    usage = [
         {"environment": "development", "timestamp": text(now), "yes": 1, "no": 0},
         {"environment": "production", "timestamp": text(now), "yes": 33, "no": 44},
     ]
-    assert found["seenApplications"] == ["billing", "shop"]
+    assert alice.get(PATH).json == HEAD | {"lastHourUsage": usage, "seenApplications": ["billing", "shop"]}
+    world.flag("unused")
+    unused = HEAD | {"featureName": "unused", "lastHourUsage": [], "seenApplications": []}
+    assert alice.get("/api/admin/client-metrics/features/unused").json == unused
 
 
 def test_applications_count_for_thirty_days(world, alice, conn):
@@ -70,7 +66,7 @@ def test_applications_count_for_thirty_days(world, alice, conn):
     assert alice.get(PATH).json["seenApplications"] == ["new"]
 
 
-def test_the_raw_usage_has_the_hours_asked_for(world, alice, conn):
+def test_the_raw_usage_has_the_hours_asked_for(world, alice, conn, monkeypatch):
     world.flag("f", created_at=hour(conn, 100))
     for number in (0, 1, 47, 48, 99, 101):
         report(conn, hour(conn, number))
@@ -83,6 +79,8 @@ def test_the_raw_usage_has_the_hours_asked_for(world, alice, conn):
     assert alice.get(f"{PATH}/raw?hoursBack=2160").json["data"] == [newest, *rows]
     for hours in ("0", "2161", "x"):
         refused(alice.get(f"{PATH}/raw?hoursBack={hours}"))
+    monkeypatch.setattr(usage, "MAX_ROWS", 2)
+    assert alice.get(f"{PATH}/raw").json["data"] == [newest, rows[0]]
 
 
 def test_the_raw_usage_has_variants(world, alice, conn):
@@ -100,14 +98,6 @@ def test_the_raw_usage_has_variants(world, alice, conn):
     assert response.json["data"] == rows
     # With the spaces of all responses.
     assert '"variants" : {"blue" : 3, "red" : 4}}' in response.text
-
-
-def test_the_raw_usage_has_the_newest_rows(world, alice, conn, monkeypatch):
-    world.flag("f", created_at=hour(conn, 9))
-    for number in (2, 0, 1):
-        report(conn, hour(conn, number))
-    monkeypatch.setattr(usage, "MAX_ROWS", 2)
-    assert alice.get(f"{PATH}/raw").json["data"] == [row(hour(conn)), row(hour(conn, 1))]
 
 
 def test_only_flags_that_exist_and_are_seen_have_usage(world, alice, conn):

@@ -1,40 +1,39 @@
-"""Variants of a flag in an environment: to see them, to set them in one or in several, and to patch them."""
+"""Variants of a flag: read, set and patched in one environment, in several, and in all."""
 
 from typing import Any
 
 import pytest
 from werkzeug.test import TestResponse
 
-from sql.database import Connection, rows, value
+from sql.database import rows, value
 from sql.people import roles
 from tests.support import fixtures
-from tests.support.flag_environments import path, recorded
+from tests.support.fingerprint import fingerprint
+from tests.support.flag_environments import path
+from tests.support.flags import BETA, FLAGS, event, recorded
 from tests.support.strategies import tagged_flag
 from tests.support.world import Caller, World, refused
 
+EVERYWHERE, BATCH = f"{FLAGS}/f/variants", f"{FLAGS}/f/variants-batch"
 BLUE = {"name": "blue", "weight": 500, "weightType": "variable", "stickiness": "default", "overrides": []}
 RED = BLUE | {"name": "red"}
 ALONE = BLUE | {"weight": 1000}
+OF_USER = [{"contextName": "userId", "values": ["7", "3"]}]
 
 
 def put(caller: Caller, sent: Any, **place: str) -> TestResponse:
-    """Set the variants of a flag."""
+    """Set the variants of a flag in an environment."""
     return caller.put(path("/variants", **place), json=sent)
 
 
-def patch(caller: Caller, *steps: Any) -> TestResponse:
-    """Change the variants of a flag."""
-    return caller.request("PATCH", path("/variants"), json=list(steps))
+def patch(caller: Caller, *steps: Any, path: str = path("/variants")) -> TestResponse:
+    """Patch the variants of a flag, by default in development."""
+    return caller.request("PATCH", path, json=list(steps))
 
 
-def put_batch(caller: Caller, sent: Any) -> TestResponse:
+def put_batch(caller: Caller, variants: Any, *environments: str) -> TestResponse:
     """Set the variants of a flag in several environments."""
-    return caller.put("/api/admin/projects/default/features/f/variants-batch", json=sent)
-
-
-def kept(conn: Connection) -> list[Any]:
-    """All variants."""
-    return rows(conn, "SELECT environment, strategy_id, name, weight FROM variants ORDER BY id")
+    return caller.put(BATCH, json={"variants": variants, "environments": list(environments)})
 
 
 def seen(caller: Caller, environment: str = "development") -> list[dict[str, Any]]:
@@ -44,8 +43,23 @@ def seen(caller: Caller, environment: str = "development") -> list[dict[str, Any
     return answer["variants"]
 
 
-def with_variants(world: World) -> int:
-    """Flag f, blue and red in development, and with others elsewhere."""
+def updated(environment: str, before: list[Any], after: list[Any]) -> dict[str, Any]:
+    """The event of a change of the variants of flag f."""
+    change: dict[str, Any] = {"environment": environment, "data": {"variants": after}, "pre_data": {"variants": before}}
+    return event("feature-environment-variants-updated", tags=[BETA], **change)
+
+
+def stored(world: World) -> list[tuple[str, str, int]]:
+    """The variants of flags: environment, name and weight."""
+    statement = """
+        SELECT environment, name, weight FROM variants WHERE strategy_id IS NULL ORDER BY environment, name
+    """
+    return [tuple(row.values()) for row in rows(world.conn, statement)]
+
+
+@pytest.fixture
+def flag(world: World) -> int:
+    """Flag f with variants blue and red in development, another one in production, and one of a strategy."""
     flag = tagged_flag(world)
     for name in ("red", "blue"):
         fixtures.insert_variant(world.conn, flag, "development", None, name=name, weight=500)
@@ -54,42 +68,31 @@ def with_variants(world: World) -> int:
     return flag
 
 
-def test_the_flags_own_variants_are_seen(world, alice):
-    with_variants(world)
+@pytest.mark.usefixtures("flag")
+def test_variants_of_the_flag_itself_are_read(alice):
     assert alice.get(path("/variants")).json == {"version": 1, "variants": [BLUE, RED]}
     assert [variant["name"] for variant in seen(alice, "production")] == ["elsewhere"]
 
 
+@pytest.mark.usefixtures("flag")
 def test_variants_are_set_with_all_that_they_can_have(world, alice, conn):
-    with_variants(world)
-    sent = [
-        {"name": "zebra", "weight": 1},
-        {
-            "name": "éléphant",
-            "weight": 400,
-            "weightType": "fix",
-            "stickiness": "userId",
-            "payload": {"type": "json", "value": '{"z": 1, "a": 2}'},
-            "overrides": [{"contextName": "userId", "values": ["7", "3"]}],
-        },
-        {"name": "ant", "weight": 1000, "stickiness": "random"},
-    ]
+    elephant = {"name": "éléphant", "weight": 400, "weightType": "fix", "stickiness": "userId", "overrides": OF_USER}
+    elephant["payload"] = {"type": "json", "value": '{"z": 1, "a": 2}'}
+    sent = [{"name": "zebra", "weight": 1}, elephant, {"name": "ant", "weight": 1000, "stickiness": "random"}]
     since = world.last_event_id()
     answer = put(alice, sent)
     assert answer.status_code == 200
+    ant, zebra = BLUE | {"name": "ant", "weight": 300, "stickiness": "random"}, BLUE | {"name": "zebra", "weight": 300}
     created = {variant["name"]: variant for variant in answer.json["variants"]}
-    assert created == {
-        "ant": {"name": "ant", "weight": 300, "weightType": "variable", "stickiness": "random", "overrides": []},
-        "zebra": {"name": "zebra", "weight": 300, "weightType": "variable", "stickiness": "default", "overrides": []},
-        "éléphant": sent[1],
-    }
+    assert created == {"ant": ant, "zebra": zebra, "éléphant": elephant}
     assert answer.json == {"version": 1, "variants": seen(alice)}
-    assert recorded(world, since) == ["feature-environment-variants-updated"]
-    (event,) = world.events(since)
-    assert (event["data"], event["pre_data"]) == ({"variants": seen(alice)}, {"variants": [BLUE, RED]})
-    assert (event["created_by_user_id"], event["feature_name"]) == (alice.id, "f")
-    others = {variant["name"] for variant in kept(conn)} - set(created)
-    assert others == {"elsewhere", "of the strategy"}
+    assert recorded(world, since, alice) == [updated("development", [BLUE, RED], seen(alice))]
+    since = world.last_event_id()
+    before = seen(alice)
+    assert put(alice, []).json == {"version": 1, "variants": []}
+    assert recorded(world, since, alice) == [updated("development", before, [])]
+    left = {row["name"] for row in rows(conn, "SELECT name FROM variants")}
+    assert left == {"elsewhere", "of the strategy"}
 
 
 @pytest.mark.parametrize(("number", "weights"), [(1, [1000]), (3, [334, 333, 333]), (7, [143] * 6 + [142])])
@@ -99,114 +102,101 @@ def test_weights_are_a_thousand_together(world, alice, number, weights):
     assert [variant["weight"] for variant in put(alice, sent).json["variants"]] == weights
 
 
-def test_an_empty_list_clears(world, alice):
-    with_variants(world)
-    since = world.last_event_id()
-    assert put(alice, []).json == {"version": 1, "variants": []}
-    (event,) = world.events(since)
-    assert (event["data"], event["pre_data"]) == ({"variants": []}, {"variants": [BLUE, RED]})
-
-
+@pytest.mark.usefixtures("flag")
 def test_the_same_variants_are_not_recorded(world, alice):
-    with_variants(world)
     since = world.last_event_id()
     assert put(alice, [RED, BLUE | {"weight": 7}]).json["variants"] == [BLUE, RED]
     assert patch(alice).json["variants"] == [BLUE, RED]
-    assert put_batch(alice, {"variants": [BLUE, RED], "environments": ["development"]}).status_code == 200
+    assert put_batch(alice, [BLUE, RED], "development").status_code == 200
     assert world.events(since) == []
 
 
-REFUSED: list[tuple[str, Any]] = [
-    ("body", {}),
-    ("body", [BLUE, BLUE]),
-    ("body", [BLUE | {"weightType": "fix"}]),
-    (
-        "body",
-        [BLUE, RED | {"weightType": "fix", "weight": 600}, RED | {"name": "x", "weightType": "fix", "weight": 600}],
-    ),
-    ("0", [None]),
-    ("0.name", [{"weight": 1}]),
-    ("0.name", [BLUE | {"name": ""}]),
-    ("0.weight", [{"name": "blue"}]),
-    ("0.weight", [BLUE | {"weight": 5.5}]),
-    ("0.weight", [BLUE | {"weight": -1}]),
-    ("1.weightType", [BLUE, RED | {"weightType": "other"}]),
-    ("0.payload.type", [BLUE | {"payload": {"type": "xml", "value": ""}}]),
-    ("0.payload.value", [BLUE | {"payload": {"type": "json", "value": "{"}}]),
-    ("0.overrides.0.contextName", [BLUE | {"overrides": [{"values": []}]}]),
-    ("0.more", [BLUE | {"more": 1}]),
-]
+X = BLUE | {"name": "x", "weightType": "fix", "weight": 600}
 
 
-@pytest.mark.parametrize(("field", "sent"), REFUSED)
-def test_an_invalid_body_is_refused_and_changes_nothing(world, alice, conn, field, sent):
-    with_variants(world)
-    before, since = kept(conn), world.last_event_id()
-    assert refused(put(alice, sent)).startswith(f"{field}: ")
-    message = refused(patch(alice, {"op": "replace", "path": "", "value": sent}))
-    assert field == "body" or f"{field}: " in message
-    assert put_batch(alice, {"variants": sent, "environments": ["development"]}).status_code == 400
-    assert (kept(conn), world.events(since)) == (before, [])
+@pytest.mark.parametrize(
+    ("field", "sent"),
+    [
+        ("body", {}),
+        ("body", [BLUE, BLUE]),
+        ("body", [BLUE | {"weightType": "fix"}]),
+        ("body", [BLUE, X, X | {"name": "y"}]),
+        ("0", [None]),
+        ("0.name", [{"weight": 1}]),
+        ("0.name", [BLUE | {"name": ""}]),
+        ("0.weight", [{"name": "blue"}]),
+        ("0.weight", [BLUE | {"weight": -1}]),
+        ("1.weightType", [BLUE, RED | {"weightType": "other"}]),
+        ("0.payload.type", [BLUE | {"payload": {"type": "xml", "value": ""}}]),
+        ("0.payload.value", [BLUE | {"payload": {"type": "json", "value": "{"}}]),
+        ("0.overrides.0.contextName", [BLUE | {"overrides": [{"values": []}]}]),
+        ("0.more", [BLUE | {"more": 1}]),
+    ],
+)
+@pytest.mark.usefixtures("flag")
+def test_invalid_variants_are_refused(alice, conn, field, sent):
+    before = fingerprint(conn)
+    for response in (put(alice, sent), alice.put(EVERYWHERE, json=sent)):
+        assert refused(response).startswith(f"{field}: ")
+    for where in (path("/variants"), EVERYWHERE):
+        message = refused(patch(alice, {"op": "replace", "path": "", "value": sent}, path=where))
+        assert field == "body" or f"{field}: " in message
+    refused(put_batch(alice, sent, "development"))
+    assert fingerprint(conn) == before
 
 
 # --- Patches ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("flag")
 def test_variants_are_patched_and_balanced(world, alice):
-    with_variants(world)
     since = world.last_event_id()
-    steps = (
+    answer = patch(
+        alice,
         {"op": "test", "path": "/0/name", "value": "blue"},
         {"op": "replace", "path": "/1/weightType", "value": "fix"},
         {"op": "replace", "path": "/1/weight", "value": 100},
-        {"op": "add", "path": "/0/overrides/-", "value": {"contextName": "userId", "values": ["7"]}},
+        {"op": "add", "path": "/0/overrides/-", "value": OF_USER[0]},
         {"op": "add", "path": "/-", "value": {"name": "a new one", "weight": 0}},
     )
-    answer = patch(alice, *steps)
     assert answer.status_code == 200
-    overrides = [{"contextName": "userId", "values": ["7"]}]
     expected = [
         BLUE | {"name": "a new one", "weight": 450},
-        BLUE | {"weight": 450, "overrides": overrides},
+        BLUE | {"weight": 450, "overrides": OF_USER},
         RED | {"weight": 100, "weightType": "fix"},
     ]
     assert answer.json == {"version": 1, "variants": expected}
     assert seen(alice) == expected
-    assert recorded(world, since) == ["feature-environment-variants-updated"]
-    (event,) = world.events(since)
-    assert (event["data"], event["pre_data"]) == ({"variants": expected}, {"variants": [BLUE, RED]})
+    assert recorded(world, since, alice) == [updated("development", [BLUE, RED], expected)]
 
 
 @pytest.mark.parametrize(
     ("says", "step"),
     [
-        ("0.path", {"op": "replace", "path": "/2/weight", "value": 1}),
-        ("0.path", {"op": "remove", "path": "/0/payload"}),
+        ("0.path", {"op": "replace", "path": "/3/weight", "value": 1}),
         ("0.path", {"op": "remove", "path": ""}),
         ("0.path", {"op": "test", "path": "/0/name", "value": "red"}),
         ("0.from", {"op": "move", "path": "/0"}),
         ("0.op", {"op": "merge", "path": "/0", "value": 1}),
         ("0.more", {"op": "remove", "path": "/0", "more": 1}),
-        ("0.name", {"op": "remove", "path": "/0/name"}),
-        ("0.weight", {"op": "replace", "path": "/0/weight", "value": "1"}),
-        ("0.more", {"op": "add", "path": "/0/more", "value": 1}),
+        ("0.name: is required", {"op": "remove", "path": "/0/name"}),
         ("a name twice", {"op": "copy", "path": "/-", "from": "/0"}),
         ("must be a list", {"op": "replace", "path": "", "value": {}}),
         ("must not be null", {"op": "replace", "path": "", "value": None}),
         ("0: must be a JSON object", "remove"),
     ],
 )
-def test_a_patch_that_cannot_be_done_or_makes_no_variants_is_refused(world, alice, conn, says, step):
-    with_variants(world)
-    before, since = kept(conn), world.last_event_id()
-    assert says in refused(patch(alice, step))
-    assert (kept(conn), world.events(since)) == (before, [])
+@pytest.mark.usefixtures("flag")
+def test_an_invalid_patch_is_refused(alice, conn, says, step):
+    before = fingerprint(conn)
+    for where in (path("/variants"), EVERYWHERE):
+        assert says in refused(patch(alice, step, path=where))
+    assert fingerprint(conn) == before
 
 
-def test_a_patch_is_a_list(world, alice):
-    with_variants(world)
+@pytest.mark.usefixtures("flag")
+def test_a_patch_is_a_list_of_type_json(alice):
     refused(alice.request("PATCH", path("/variants"), json={"op": "remove", "path": "/0"}))
-    refused(alice.request("PATCH", path("/variants")))
     media_type = "application/json-patch+json"
     refused(alice.request("PATCH", path("/variants"), data=b"[]", content_type=media_type), 415, "ContentTypeError")
 
@@ -214,72 +204,107 @@ def test_a_patch_is_a_list(world, alice):
 # --- Several environments ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("flag")
 def test_variants_are_set_in_several_environments(world, alice, conn):
-    with_variants(world)
-    since = world.last_event_id()
-    sent = {"variants": [BLUE], "environments": ["production", "development", "production"]}
-    assert put_batch(alice, sent).json == {"version": 1, "variants": [ALONE]}
+    old, since = seen(alice, "production"), world.last_event_id()
+    answer = put_batch(alice, [BLUE], "production", "development", "production")
+    assert answer.json == {"version": 1, "variants": [ALONE]}
     assert (seen(alice), seen(alice, "production")) == ([ALONE], [ALONE])
-    events = world.events(since)
-    assert [(event["type"], event["environment"]) for event in events] == [
-        ("feature-environment-variants-updated", "production"),
-        ("feature-environment-variants-updated", "development"),
+    assert recorded(world, since, alice) == [
+        updated("production", old, [ALONE]),
+        updated("development", [BLUE, RED], [ALONE]),
     ]
-    assert [event["data"] for event in events] == [{"variants": [ALONE]}] * 2
-    assert [[variant["name"] for variant in event["pre_data"]["variants"]] for event in events] == [
-        ["elsewhere"],
-        ["blue", "red"],
-    ]
-    assert {event["feature_name"] for event in events} == {"f"}
     assert value(conn, "SELECT count(*) FROM variants WHERE strategy_id IS NOT NULL") == 1
 
 
 @pytest.mark.parametrize(
     "sent",
     [
-        {},
-        [],
         {"variants": [BLUE]},
         {"environments": ["development"]},
         {"variants": [BLUE], "environments": []},
         {"variants": [BLUE], "environments": ["development", "unlinked"]},
         {"variants": [BLUE], "environments": ["development", "unknown"]},
-        {"variants": [BLUE], "environments": "development"},
-        {"variants": None, "environments": ["development"]},
         {"variants": [BLUE], "environments": ["development"], "more": 1},
     ],
 )
-def test_a_batch_that_does_not_fit_is_refused_and_nothing_changes(world, alice, conn, sent):
+@pytest.mark.usefixtures("flag")
+def test_an_invalid_batch_is_refused(alice, conn, sent):
     conn.execute("INSERT INTO environments (name, type, sort_order) VALUES ('unlinked', 'test', 9)")
-    with_variants(world)
-    before, since = kept(conn), world.last_event_id()
-    refused(put_batch(alice, sent))
-    assert (kept(conn), world.events(since)) == (before, [])
+    before = fingerprint(conn)
+    refused(alice.put(BATCH, json=sent))
+    assert fingerprint(conn) == before
 
 
-def test_a_batch_for_a_flag_that_is_not_there_is_404(world, alice):
+def test_an_archived_flag_has_no_variants(world, alice):
     world.flag("f", archived_at=value(world.conn, "SELECT now()"))
-    refused(put_batch(alice, {"variants": [], "environments": ["development"]}), 404, "NotFoundError")
+    refused(put_batch(alice, [], "development"), 404, "NotFoundError")
+    refused(alice.get(EVERYWHERE), 404, "NotFoundError")
+    for method in ("PUT", "PATCH"):
+        refused(alice.request(method, EVERYWHERE, json=[]), 404, "NotFoundError")
 
 
+@pytest.mark.usefixtures("flag")
 def test_a_batch_needs_the_permission_in_every_environment(world, victor, conn):
-    with_variants(world)
     role = roles.insert(conn, "Painter")
     fixtures.allow(conn, role, "UPDATE_FEATURE_ENVIRONMENT_VARIANTS", environment="development")
     world.member("default", victor, role)
-    before = kept(conn)
-    refused(
-        put_batch(victor, {"variants": [BLUE], "environments": ["development", "production"]}), 403, "NoAccessError"
-    )
+    before = fingerprint(conn)
+    refused(put_batch(victor, [BLUE], "development", "production"), 403, "NoAccessError")
     refused(put(victor, [BLUE], environment="production"), 403, "NoAccessError")
-    assert kept(conn) == before
-    assert put_batch(victor, {"variants": [BLUE], "environments": ["development"]}).status_code == 200
+    assert fingerprint(conn) == before
+    assert put_batch(victor, [BLUE], "development").status_code == 200
     assert put(victor, []).status_code == 200
 
 
-def test_a_change_is_rolled_back_if_its_events_fail(world, alice, conn):
-    with_variants(world)
-    before = kept(conn)
-    conn.execute("ALTER TABLE events ADD CONSTRAINT refuse CHECK (environment <> 'production') NOT VALID")
-    refused(put_batch(alice, {"variants": [], "environments": ["development", "production"]}), 500, "InternalError")
-    assert kept(conn) == before
+# --- All environments (deprecated) ------------------------------------------------------------------------------------
+
+
+def test_the_variants_of_all_environments_are_listed_once(world, alice, victor, flag):
+    fixtures.insert_variant(world.conn, flag, "production", None, name="red", weight=999)
+    assert victor.get(EVERYWHERE).json["variants"] == [BLUE, seen(alice, "production")[0], RED]
+    world.flag("g")
+    assert victor.get(f"{FLAGS}/g/variants").json == {"version": 1, "variants": []}
+
+
+@pytest.mark.usefixtures("flag")
+def test_variants_are_set_in_all_environments_and_each_change_is_recorded(world, alice, conn):
+    fixtures.insert(conn, "environments", name="staging", type="test", sort_order=9)
+    fixtures.add_project_environment(conn, "default", "staging")
+    fixtures.insert(conn, "environments", name="elsewhere", type="test", sort_order=9)
+    world.project("hermes", environments=("elsewhere",))
+    old, since = seen(alice, "production"), world.last_event_id()
+    green = BLUE | {"name": "green"}
+    assert alice.put(EVERYWHERE, json=[green, BLUE]).json == {"version": 1, "variants": [BLUE, green]}
+    places = ("development", "production", "staging")
+    assert stored(world) == [(place, name, 500) for place in places for name in ("blue", "green")]
+    before = ([BLUE, RED], old, [])
+    assert recorded(world, since, alice) == [
+        updated(place, variants, [BLUE, green]) for place, variants in zip(places, before, strict=True)
+    ]
+    assert value(conn, "SELECT count(*) FROM variants WHERE strategy_id IS NOT NULL") == 1
+    since = world.last_event_id()
+    assert alice.put(EVERYWHERE, json=[BLUE, green]).status_code == 200
+    assert patch(alice, path=EVERYWHERE).status_code == 200
+    assert world.events(since) == []
+
+
+@pytest.mark.usefixtures("flag")
+def test_a_patch_of_the_whole_list_is_set_in_all_environments(world, alice):
+    steps = [{"op": "replace", "path": "/1/name", "value": "green"}, {"op": "remove", "path": "/2"}]
+    answer = patch(alice, *steps, {"op": "test", "path": "/0/weight", "value": 500}, path=EVERYWHERE)
+    assert answer.json == {"version": 1, "variants": [BLUE, BLUE | {"name": "green"}]}
+    assert stored(world) == [(p, name, 500) for p in ("development", "production") for name in ("blue", "green")]
+    assert alice.put(EVERYWHERE, json=[]).json == {"version": 1, "variants": []}
+    assert stored(world) == []
+
+
+@pytest.mark.usefixtures("flag")
+def test_the_permission_is_that_for_all_environments(world, victor, conn):
+    for name, permission in (("One", "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"), ("All", "UPDATE_FEATURE_VARIANTS")):
+        refused(victor.put(EVERYWHERE, json=[]), 403, "NoAccessError")
+        refused(patch(victor, path=EVERYWHERE), 403, "NoAccessError")
+        role = roles.insert(conn, name)
+        fixtures.allow(conn, role, permission)
+        world.member("default", victor, role)
+    assert victor.put(EVERYWHERE, json=[]).status_code == patch(victor, path=EVERYWHERE).status_code == 200

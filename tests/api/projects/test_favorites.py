@@ -1,76 +1,40 @@
-"""POST and DELETE /api/admin/projects/{p}/favorites: of users, once, and recorded in the log."""
-
-from typing import Any
+"""POST and DELETE /api/admin/projects/{p}/favorites: of users, once, and recorded in the events."""
 
 import pytest
 
-from sql.database import Connection, rows
+from sql.database import rows
+from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
-from tests.support.world import Caller, World, refused
+from tests.support.world import refused
 
 PATH = "/api/admin/projects/default/favorites"
+FAVORITES = "SELECT user_id, project_id FROM project_favorites ORDER BY 1, 2"
 
 
-def favorites(conn: Connection) -> list[dict[str, Any]]:
-    """The favourites of each user."""
-    return [dict(row) for row in rows(conn, "SELECT user_id, project_id FROM project_favorites ORDER BY 1, 2")]
-
-
-def test_a_user_favours_a_project_and_no_longer(conn: Connection, world: World, victor: Caller, eve: Caller) -> None:
+def test_a_favorite_is_added_and_removed_once(conn, world, victor, eve):
     assert eve.post(PATH).status_code == 200
     since = world.last_event_id()
-    answer = victor.post(PATH)
-    assert (answer.status_code, answer.data) == (200, b"")
-    assert favorites(conn) == [
-        {"user_id": user, "project_id": "default"} for user in sorted([victor.id or 0, eve.id or 0])
-    ]
-    assert victor.get("/api/admin/projects/default/overview").json["favorite"] is True
-    answer = victor.delete(PATH)
-    assert (answer.status_code, answer.data) == (200, b"")
-    assert favorites(conn) == [{"user_id": eve.id, "project_id": "default"}]
-    assert [
-        {key: word for key, word in event.items() if key not in ("id", "created_at")} for event in world.events(since)
-    ] == [
-        {
-            "type": type,
-            "created_by": "victor@example.org",
-            "created_by_user_id": victor.id,
-            "environment": None,
-            "project": "default",
-            "feature_name": None,
-            "data": {"project": "default"},
-            "pre_data": None,
-            "tags": [],
-        }
+    for change, users in (("POST", sorted([victor.id, eve.id])), ("DELETE", [eve.id])):
+        answer = victor.request(change, PATH)
+        assert (answer.status_code, answer.data) == (200, b"")
+        assert rows(conn, FAVORITES) == [{"user_id": user, "project_id": "default"} for user in users]
+        assert victor.get("/api/admin/projects/default/overview").json["favorite"] is (change == "POST")
+        before = fingerprint(conn)
+        assert victor.request(change, PATH).status_code == 200
+        assert fingerprint(conn) == before
+    assert events(world, since) == [
+        event(type, victor, project="default", data={"project": "default"})
         for type in ("project-favorited", "project-unfavorited")
     ]
 
 
-def test_repeating_a_request_changes_nothing(conn: Connection, victor: Caller) -> None:
-    before = fingerprint(conn)
-    assert victor.delete(PATH).status_code == 200
-    assert fingerprint(conn) == before
-    victor.post(PATH)
-    before = fingerprint(conn)
-    assert victor.post(PATH).status_code == 200
-    assert fingerprint(conn) == before
-
-
+@pytest.mark.usefixtures("apollo")
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_key_has_no_favorites(conn: Connection, world: World, method: str) -> None:
+def test_api_tokens_and_hidden_projects_have_no_favorites(conn, world, victor, method):
     key = world.api_key()
     before = fingerprint(conn)
-    refused(key.request(method, PATH), 403, "NoAccessError")
-    refused(key.request(method, "/api/admin/projects/nowhere/favorites"), 403, "NoAccessError")
-    assert fingerprint(conn) == before
-
-
-@pytest.mark.parametrize("method", ["POST", "DELETE"])
-@pytest.mark.parametrize("project", ["nowhere", "apollo"])
-def test_a_hidden_project_cannot_be_favourited(
-    conn: Connection, apollo: str, victor: Caller, method: str, project: str
-) -> None:
-    assert apollo == "apollo"
-    before = fingerprint(conn)
-    refused(victor.request(method, f"/api/admin/projects/{project}/favorites"), 404, "NotFoundError")
+    for project in ("default", "nowhere"):
+        refused(key.request(method, PATH.replace("default", project)), 403, "NoAccessError")
+    for project in ("apollo", "nowhere"):
+        refused(victor.request(method, PATH.replace("default", project)), 404, "NotFoundError")
     assert fingerprint(conn) == before

@@ -1,4 +1,4 @@
-"""Naming patterns: they mean what they mean in Python, and no pattern keeps a worker busy."""
+"""Naming patterns: they match as in Python, and no pattern keeps a worker busy."""
 
 import random
 import re
@@ -42,7 +42,7 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("pattern", "good", "bad"), MATCHES)
-def test_a_pattern_is_held_against_the_whole_name(pattern: str, good: str, bad: str) -> None:
+def test_a_pattern_matches_the_whole_name(pattern: str, good: str, bad: str) -> None:
     assert mismatches(pattern, good.split() or [""]) == []
     assert mismatches(pattern, bad.split()) == bad.split()
 
@@ -84,7 +84,7 @@ def test_a_dot_is_any_character_and_no_compiled_pattern_is_kept() -> None:
     assert re2._Regexp._make.cache_info().currsize == 0
 
 
-def test_patterns_mean_what_they_mean_in_python() -> None:
+def test_patterns_match_as_in_python() -> None:
     rnd = random.Random(5)
     singles = [
         "a",
@@ -92,16 +92,8 @@ def test_patterns_mean_what_they_mean_in_python() -> None:
         "c",
         "-",
         ".",
-        "[ab]",
-        "[^a]",
-        "[a-c]",
-        "[^-a]",
-        "[-b]",
-        r"[\w-]",
-        r"\d",
-        r"\W",
-        r"\.",
-        r"[^\d]",
+        *("[ab]", "[^a]", "[a-c]", "[^-a]", "[-b]"),
+        *(r"[\w-]", r"\d", r"\W", r"\.", r"[^\d]"),
     ]
     quantifiers = ["*", "+", "?", "*?", "+?", "{2}", "{0}", "{0,}", "{1,2}", "{2,}", "{0,2}?"]
 
@@ -127,35 +119,10 @@ def test_patterns_mean_what_they_mean_in_python() -> None:
 
 # A tree walker never returns from some of these, and an automaton without a cache takes minutes for 9,000 names.
 EVIL = [
-    ".{0,1000}" * 2,
-    "(a+)+$",
-    "(a|aa)+$",
-    "([a-z]+)*!",
-    "^(([a-z])+.)+[A-Z]([a-z])+$",
-    "(.*a){40}",
-    "(.*){1,500}x",
-    "([a-z]{1,30}){1,33}!",
-    *("(?:(?:.?){31}){31}", "(.{0,1000})*", "a*" * 127 + "b", r"(?:(?:[^x]?\W?){22}){22}!", "(?:(?:a?|b.?){22}){22}!"),
-    "(" * 120 + "a" + ")*" * 60 + ")" * 60,
+    *(".{0,1000}" * 2, "(a+)+$", "(a|aa)+$", "([a-z]+)*!", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){40}", "(.*){1,500}x"),
+    *("([a-z]{1,30}){1,33}!", "(?:(?:.?){31}){31}", "(.{0,1000})*", "a*" * 127 + "b", r"(?:(?:[^x]?\W?){22}){22}!"),
+    *("(?:(?:a?|b.?){22}){22}!", "(" * 120 + "a" + ")*" * 60 + ")" * 60),
 ]
-
-
-def findings(alice, conn, pattern: str) -> tuple[list[str], float]:
-    """Return the errors that a validation of 9,000 new names finds, and how many seconds of our time it took."""
-    conn.execute("UPDATE projects SET naming_pattern = %s WHERE id = 'default'", [pattern])
-    rnd = random.Random(6)
-    sent = body(document(*("".join(rnd.choices("ab", k=90)) for _ in range(9000))))
-    started = time.process_time()
-    response = alice.post(VALIDATE, json=sent)
-    took = time.process_time() - started
-    assert response.status_code == 200, response.text
-    return [error["message"] for error in response.json["errors"]], took
-
-
-@pytest.fixture
-def room(app, monkeypatch) -> None:
-    """Room for 9,000 flags."""
-    monkeypatch.setitem(app.config, "MAX_FLAGS", 10_000)
 
 
 @pytest.mark.timing
@@ -168,19 +135,21 @@ def test_every_pattern_checks_9000_names_quickly(pattern: str) -> None:
 
 
 @pytest.mark.timing
-@pytest.mark.usefixtures("room")
-def test_a_validation_of_9000_names_takes_less_than_2_seconds(alice, conn) -> None:
-    errors, took = findings(alice, conn, "(?:(?:.?){31}){31}")
-    assert all("do not match" in error for error in errors)
-    assert took < 2
-
-
-@pytest.mark.timing
-@pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("pattern", ["(?:.*a.{499}|(?:.?){490})!", "(?:" + ".?" * 120 + "){0,1000}!"])
-def test_matching_many_names_with_the_worst_patterns_is_given_up(alice, conn, pattern: str) -> None:
-    errors, took = findings(alice, conn, pattern)
-    reason = "takes too long to match so many names; use a simpler pattern or fewer names"
-    assert errors == [f"name: the naming pattern of the project, {pattern}, {reason}"]
-    assert took < 2
-    assert mismatches(pattern, ["ab" * 45]) == ["ab" * 45]
+@pytest.mark.parametrize(
+    "pattern", ["(?:(?:.?){31}){31}", "(?:.*a.{499}|(?:.?){490})!", "(?:" + ".?" * 120 + "){0,1000}!"]
+)
+def test_a_validation_of_9000_names_takes_less_than_2_seconds(app, alice, conn, monkeypatch, pattern: str) -> None:
+    monkeypatch.setitem(app.config, "MAX_FLAGS", 10_000)
+    conn.execute("UPDATE projects SET naming_pattern = %s WHERE id = 'default'", [pattern])
+    rnd = random.Random(6)
+    sent = body(document(*("".join(rnd.choices("ab", k=90)) for _ in range(9000))))
+    started = time.process_time()
+    response = alice.post(VALIDATE, json=sent)
+    assert time.process_time() - started < 2
+    errors = [error["message"] for error in response.json["errors"]]
+    if pattern.endswith("!"):
+        reason = "takes too long to match so many names; use a simpler pattern or fewer names"
+        assert errors == [f"name: the naming pattern of the project, {pattern}, {reason}"]
+        assert mismatches(pattern, ["ab" * 45]) == ["ab" * 45]
+    else:
+        assert errors == []

@@ -1,10 +1,9 @@
-"""Whether a constraint would do: asked before a strategy or a segment has it (neighbours.md 3.16)."""
+"""POST /api/admin/constraints/validate, and legal values (neighbours.md 3.16)."""
 
 import pytest
 
 from rules.constraints import value_problems
 from sql.vocabulary import context_fields
-from tests.support.fingerprint import fingerprint
 from tests.support.world import refused
 
 PATH = "/api/admin/constraints/validate"
@@ -21,21 +20,15 @@ GOOD = [
 ]
 BAD = [
     ({"operator": "EQUALS"}, "operator: must be one of the operators"),
-    ({"operator": None}, "operator: must not be null"),
     ({"operator": "IN", "values": [None]}, "values.0: must not be null"),
     ({"operator": "IN", "values": [""]}, "values.0: must not be empty"),
     ({"operator": "IN", "values": ["x" * 101]}, "values.0: must be at most 100 characters long"),
     ({"operator": "IN", "inverted": "true"}, "inverted: must be true or false"),
-    ({"operator": "IN", "legal": []}, "legal: unknown property"),
     ({"operator": "STR_ENDS_WITH", "values": []}, "values: must have at least one value"),
-    ({"operator": "STR_CONTAINS", "value": "7"}, "values: must have at least one value"),
     ({"operator": "IN"}, "values: must have at least one value"),
-    ({"operator": "IN", "values": [], "inverted": True}, "values: must have at least one value"),
-    ({"operator": "NOT_IN", "values": []}, "values: must have at least one value"),
     ({"operator": "NOT_IN", "value": "blocked-user"}, "values: must have at least one value"),
     ({"operator": "IN", "values": [7]}, f"values.0: {IN_QUOTES}"),
     ({"operator": "NUM_EQ", "value": 5.5}, f"value: {IN_QUOTES}"),
-    ({"operator": "NUM_EQ", "value": True}, "value: must be a string"),
     ({"operator": "SEMVER_EQ", "value": "99999999999999999999.1.1"}, f"value: {BIG_VERSION}"),
     ({"operator": "SEMVER_GT", "value": f"1.0.{2**53}"}, f"value: {BIG_VERSION}"),
     ({"operator": "SEMVER_LT", "value": f"1.0.0-rc.{2**53}"}, f"value: {BIG_VERSION}"),
@@ -52,50 +45,46 @@ BAD = [
 
 
 @pytest.mark.parametrize("constraint", GOOD)
-def test_a_valid_constraint_is_answered_with_an_empty_body(world, victor, conn, constraint):
-    since, before = world.last_event_id(), fingerprint(conn)
+def test_valid_constraint_is_204(victor, constraint):
     answer = victor.post(PATH, json={"contextName": "userId"} | constraint)
     assert (answer.status_code, answer.data) == (204, b"")
-    assert (world.events(since), fingerprint(conn)) == ([], before)
 
 
 @pytest.mark.parametrize(("constraint", "message"), BAD)
-def test_an_invalid_constraint_is_refused_with_the_reason(victor, constraint, message):
+def test_invalid_constraint_is_refused(victor, constraint, message):
     assert refused(victor.post(PATH, json={"contextName": "userId"} | constraint)) == message
 
 
 def test_field_and_operator_are_required(victor):
     assert refused(victor.post(PATH, json={})) == "contextName: is required; operator: is required"
-    refused(victor.post(PATH, data="{}", content_type="text/plain"), 415, "ContentTypeError")
 
 
-def test_a_field_with_legal_values_can_have_those_alone(victor, conn):
-    context_fields.insert(conn, "plan", legal_values=[{"value": "1"}, {"value": "2"}])
-    message = "body: must have only legal values of the context field plan"
-    for constraint, fits in (
+@pytest.mark.parametrize(
+    ("constraint", "legal"),
+    [
         ({"operator": "IN", "values": ["1", "2"]}, True),
         ({"operator": "IN", "values": ["1", "3"]}, False),
         ({"operator": "NUM_EQ", "value": "2"}, True),
         ({"operator": "NUM_EQ", "value": "3"}, False),
-    ):
-        answer = victor.post(PATH, json={"contextName": "plan"} | constraint)
-        assert answer.status_code == 204 if fits else refused(answer) == message
+    ],
+)
+# A name can look like a place in a list.
+@pytest.mark.parametrize("name", ["plan", "constraints.0."])
+def test_only_legal_values_are_valid(victor, conn, name, constraint, legal):
+    context_fields.insert(conn, name, legal_values=[{"value": "1"}, {"value": "2"}])
+    answer = victor.post(PATH, json={"contextName": name} | constraint)
+    message = f"body: must have only legal values of the context field {name}"
+    assert answer.status_code == 204 if legal else refused(answer) == message
 
 
 @pytest.mark.parametrize("legal", ["2026-05-31T12:00:00Z", "2026-05-31T14:00:00+02:00", "2026-05-31t12:00:00.0000z"])
 @pytest.mark.parametrize("date", ["2026-05-31T12:00:00Z", "2026-05-31T13:00:00.000+01:00"])
-def test_a_date_is_legal_in_any_form(victor, conn, legal, date):
+def test_legal_dates_are_compared_as_instants(victor, conn, legal, date):
     context_fields.insert(conn, "day", legal_values=[{"value": "never"}, {"value": legal}])
     asked = {"contextName": "day", "operator": "DATE_AFTER"}
     assert victor.post(PATH, json=asked | {"value": date}).status_code == 204
     message = "body: must have only legal values of the context field day"
     assert refused(victor.post(PATH, json=asked | {"value": "2026-05-31T12:00:00.001Z"})) == message
-
-
-def test_a_field_can_be_named_as_the_places_of_a_list_are(victor, conn):
-    context_fields.insert(conn, "constraints.0.", legal_values=[{"value": "1"}])
-    message = refused(victor.post(PATH, json={"contextName": "constraints.0.", "operator": "IN", "values": ["3"]}))
-    assert message == "body: must have only legal values of the context field constraints.0."
 
 
 class LegalValues:
@@ -105,7 +94,7 @@ class LegalValues:
         self.issuperset = frozenset(values).issuperset
 
 
-def test_checking_a_constraint_does_not_read_all_legal_values() -> None:
+def test_legal_values_are_not_copied() -> None:
     country = LegalValues("NO", "SE")
     problems = value_problems(
         [{"contextName": "country", "operator": "IN", "values": [value]} for value in ("NO", "XX")],

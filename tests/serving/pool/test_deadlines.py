@@ -1,4 +1,4 @@
-"""The connections of one process: how long a silent server can hold a thread."""
+"""The connections of one process: which one a request gets, and how long a silent server can hold a thread."""
 
 import threading
 import time
@@ -18,12 +18,16 @@ from tests.support.silent_proxy import Proxy
 pytestmark = pytest.mark.slow
 
 
-def test_a_pool_opens_no_connection_before_the_first_use(proxy):
+def test_the_pool_connects_at_its_first_use(proxy):
     threads = set(threading.enumerate())
     with opened(proxy.url) as database:
-        assert (proxy.accepted, set(threading.enumerate())) == (0, threads)
+        assert set(threading.enumerate()) == threads
         assert ask(database) == 1
         assert any(thread.name.startswith("pool-") for thread in set(threading.enumerate()) - threads)
+        # A live connection is reused without a check.
+        proxy.hush()
+        with database.connection():
+            pass
 
 
 def in_a_statement(database: Database, proxy: Proxy) -> None:
@@ -70,32 +74,26 @@ def test_idle_connections_are_checked_after_a_silence(proxy):
         # Three seconds to connect; the pool itself would try twice.
         wait_until(lambda: database._problem, "the breaker was open", patience=5)
         assert seconds_until_refused(partial(ask, database)) < 0.5
-
-
-def test_a_live_connection_is_reused_without_a_check(proxy):
-    with opened(proxy.url) as database:
-        assert ask(database) == 1
-        proxy.hush()
-        with database.connection():
-            pass
-
-
-@pytest.mark.timing
-def test_closing_does_not_wait_for_a_silent_server(proxy):
-    with opened(proxy.url, 2) as database:
-        with database.connection(), database.connection():
-            pass
-        proxy.hush()
         began = time.monotonic()
         database.close()
         assert time.monotonic() < began + MARGIN
 
 
-def test_connections_are_made_anew_after_one_was_shut_down(server):
+def test_a_lost_connection_is_replaced_with_all_others(server):
     url = server.ensure()
     with opened(url, 3) as database, connect(url) as other:
-        with ExitStack() as stack:
-            pids = {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+
+        def pids() -> set[int]:
+            with ExitStack() as stack:
+                return {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+
+        before = pids()
+        # One request after another gets the same connection, whose statements are planned.
+        served = set()
+        for _ in range(6):
+            with database.connection() as conn:
+                served.add(conn.info.backend_pid)
+        assert len(served) == 1
 
         def be_shut_down() -> None:
             with database.connection() as conn:
@@ -104,5 +102,4 @@ def test_connections_are_made_anew_after_one_was_shut_down(server):
 
         with pytest.raises(psycopg.errors.AdminShutdown):
             be_shut_down()
-        with ExitStack() as stack:
-            assert not pids & {stack.enter_context(database.connection()).info.backend_pid for _ in range(3)}
+        assert not before & pids()
