@@ -251,8 +251,8 @@ def test_large_imports_take_turns(alice: Caller, monkeypatch: pytest.MonkeyPatch
             assert "Try again later." in refused(post(alice, path, body.ljust(USUAL + 1)), 503, "UnavailableError")
             assert post(alice, path, body).status_code == 200
     assert post(alice, IMPORT, body.ljust(USUAL + 1)).status_code == 200
-    # One caller validates one document at a time. In these tests, all callers count as the same.
-    with alice.app.extensions["validations_of"](None):
+    # One caller validates one document at a time.
+    with alice.app.extensions["validations_of"](f"user:{alice.id}"):
         response = post(alice, VALIDATE, body)
         assert "validations at the same time" in refused(response, 429, "RateLimitError")
         assert response.headers["Retry-After"] == "1"
