@@ -60,6 +60,23 @@ def test_dates_may_be_written_in_lower_case():
     assert not satisfied("2024-05-31T24:00:00Z", **date)
 
 
+@pytest.mark.parametrize(
+    ("found", "operator"),
+    [
+        ("2024-05-31T12:00:00.1Z", "DATE_AFTER"),
+        ("2024-05-31T12:00:00.000000001Z", "DATE_AFTER"),
+        ("2024-05-31T11:59:59.999999999Z", "DATE_BEFORE"),
+        ("2024-05-31T14:00:00+02:01", "DATE_BEFORE"),
+        ("2024-12-31T23:59:59.9-23:59", "DATE_AFTER"),
+        ("2024-05-31T12:00:00-00:00", None),
+    ],
+)
+def test_dates_have_offsets_and_fractions_of_any_length(found: str, operator: str | None) -> None:
+    noon = "2024-05-31T12:00:00.000Z"
+    for name in ("DATE_AFTER", "DATE_BEFORE"):
+        assert satisfied(found, operator=name, value=noon) is (name == operator)
+
+
 def test_versions_have_numbers_of_64_bits():
     assert satisfied(f"{2**64 - 1}.0.0", operator="SEMVER_GT", value="1.0.0")
     assert not satisfied(f"{2**64}.0.0", operator="SEMVER_GT", value="1.0.0")

@@ -34,40 +34,24 @@ PARSED: dict[str, Any] = {
 CONTEXT = {"userId": "4711", "remoteAddress": "10.0.0.1", "properties": {"country": "NO", "plan": "gold"}}
 
 
+def explained(field: str, found: str, **more: bool) -> dict[str, Any]:
+    """The explanation of a constraint with the operator IN, whose only value was found."""
+    constraint = {"contextName": field, "operator": "IN", "values": (found,), "value": "", "caseInsensitive": False}
+    return constraint | {"found": found} | more
+
+
 def test_why_the_first_strategy_does_not_match():
     strategy = Document(PARSED).explain("flag", CONTEXT).strategies[0]
     bucket = bucket_of("group", "4711", 100)
     assert asdict(strategy) == {
         "name": "flexibleRollout",
         "problem": None,
-        "constraints": (
-            {
-                "contextName": "plan",
-                "operator": "IN",
-                "values": ("gold",),
-                "value": "",
-                "inverted": True,
-                "caseInsensitive": False,
-                "found": "gold",
-                "satisfied": False,
-            },
-        ),
+        "constraints": (explained("plan", "gold", inverted=True, satisfied=False),),
         "segments": (
             {
                 "id": 1,
                 "name": "Norway",
-                "constraints": (
-                    {
-                        "contextName": "country",
-                        "operator": "IN",
-                        "values": ("NO",),
-                        "value": "",
-                        "inverted": False,
-                        "caseInsensitive": False,
-                        "found": "NO",
-                        "satisfied": True,
-                    },
-                ),
+                "constraints": (explained("country", "NO", inverted=False, satisfied=True),),
                 "satisfied": True,
             },
         ),

@@ -11,12 +11,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from yggdrasil_engine.engine import UnleashEngine
 
 from sql.vocabulary import context_fields
 from tests.support import accepted_flags, sdk
 from tests.support.documents import bring_in
 from tests.support.world import Caller, World
+
+pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("AGREEMENT_SEED", "29"))
 Results = list[dict[str, str]]
@@ -24,6 +25,8 @@ Results = list[dict[str, str]]
 
 def by_engine(document: str, contexts: list[dict[str, Any]]) -> Results:
     """The variants of the flags that are on in the engine of the SDKs, for each context."""
+    from yggdrasil_engine.engine import UnleashEngine
+
     engine = UnleashEngine()
     engine.take_state(document)
     names = [flag.name for flag in engine.list_known_toggles()]
@@ -71,27 +74,19 @@ def differences(contexts: list[dict[str, Any]], ours: Results, theirs: Results) 
     ]
 
 
-def compare(world: World, alice: Caller, flags: int, contexts: int, folder: Path | None = None) -> None:
-    """Compare this number of flags for this number of contexts. folder: with the SDK for Node.js too."""
+@pytest.mark.parametrize(("flags", "contexts", "with_node"), [(150, 30, False), (1000, 200, True)])
+def test_service_and_sdks_agree(
+    world: World, alice: Caller, tmp_path: Path, flags: int, contexts: int, with_node: bool
+) -> None:
     random = Random(SEED)
     document = served(world, alice, random, flags)
     given = [accepted_flags.context(random) for _ in range(contexts)]
     ours = by_service(world.api_key("frontend"), given)
     assert 0.2 < sum(map(len, ours)) / (flags * contexts) < 0.8
     for_sdks = [accepted_flags.as_sdks_get_it(context) for context in given]
-    found = differences(given, ours, by_engine(document, for_sdks))
-    assert not found, (SEED, len(found), found[:3])
-    if folder:
-        found = differences(given, ours, by_node(document, for_sdks, folder))
+    theirs = [by_engine(document, for_sdks)]
+    if with_node:
+        theirs.append(by_node(document, for_sdks, tmp_path))
+    for results in theirs:
+        found = differences(given, ours, results)
         assert not found, (SEED, len(found), found[:3])
-
-
-def test_the_service_and_the_engine_agree(world: World, alice: Caller) -> None:
-    compare(world, alice, flags=150, contexts=30)
-
-
-@pytest.mark.slow
-def test_the_service_the_engine_and_the_sdk_for_node_agree_200_000_times(
-    world: World, alice: Caller, tmp_path: Path
-) -> None:
-    compare(world, alice, flags=1000, contexts=200, folder=tmp_path)
