@@ -12,21 +12,15 @@ from tests.support.request_log import line_of
 from tests.support.world import Caller, World, refused
 
 SHOP = "https://shop.example.org"
-REPORT = {"appName": "shop", "bucket": {"start": "2026-01-01T00:00:00Z", "stop": "2026-01-01T00:01:00Z", "toggles": {}}}
 # The kind of token, the method, the right path, the body and the status.
 OPERATIONS: list[tuple[str | None, str, str, Any, int]] = [
     ("client", "GET", "/api/client/features", None, 200),
     ("client", "HEAD", "/api/client/features", None, 200),
     ("client", "GET", "/api/client/features/f", None, 200),
     ("client", "POST", "/api/client/register", {"appName": "shop"}, 202),
-    ("client", "POST", "/api/client/metrics", REPORT, 202),
-    ("client", "POST", "/api/client/metrics/bulk", {"applications": [], "metrics": []}, 202),
-    ("frontend", "GET", "/api/frontend", None, 200),
     ("frontend", "POST", "/api/frontend", {"context": {}}, 200),
-    ("frontend", "POST", "/api/frontend/client/metrics", REPORT, 200),
     ("frontend", "POST", "/api/frontend/client/register", {"appName": "shop"}, 200),
     ("frontend", "POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "7"}}, 200),
-    ("frontend", "POST", "/ofrep/v1/evaluate/flags/f", {"context": {"targetingKey": "7"}}, 200),
     (None, "POST", "/edge/validate", {"tokens": []}, 200),
     (None, "OPTIONS", "/api/frontend", None, 204),
     (None, "GET", "/api/proxy", None, 404),
