@@ -102,7 +102,18 @@ def test_numbers_are_written_as_in_json():
 
 
 def test_identifiers_of_versions_compare_as_numbers_before_words():
-    order = ["1.0.0-1", "1.0.0-9", "1.0.0-10", "1.0.0-a", "1.0.0-a.1", "1.0.0-a.b", "1.0.0-b", "1.0.0", "1.0.1-a"]
+    order = [
+        "0.9.0",
+        "1.0.0-1",
+        "1.0.0-9",
+        "1.0.0-10",
+        "1.0.0-a",
+        "1.0.0-a.1",
+        "1.0.0-a.b",
+        "1.0.0-b",
+        "1.0.0",
+        "1.0.1-a",
+    ]
     for lower, higher in pairwise(order):
         assert satisfied(lower, operator="SEMVER_LT", value=higher)
         assert satisfied(higher, operator="SEMVER_GT", value=lower)

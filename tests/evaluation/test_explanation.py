@@ -1,14 +1,12 @@
 """Explanations: why a flag is on or off for a context."""
 
 from dataclasses import asdict
-from random import Random
 from typing import Any
 
 import pytest
 
 from evaluation.document import Document
 from evaluation.rollout import bucket_of
-from tests.support import random_flags
 
 PLAN = {"contextName": "plan", "operator": "IN", "values": ["gold"], "inverted": True}
 ROLLOUT = {"name": "flexibleRollout", "parameters": {"rollout": "25", "stickiness": "userId", "groupId": "group"}}
@@ -142,18 +140,3 @@ def test_a_rollout_without_an_identity_has_no_bucket():
 def test_an_unknown_flag_has_no_explanation():
     with pytest.raises(KeyError):
         Document(PARSED).explain("unknown", {})
-
-
-def test_explanations_agree_with_evaluations():
-    random = Random(14)
-    parsed = random_flags.document(random, 100)
-    document = Document(parsed)
-    for _ in range(20):
-        context = random_flags.context(random)
-        for name in document.flags:
-            explanation, result = document.explain(name, context), document.evaluate(name, context)
-            assert (explanation.enabled, explanation.variant, explanation.reason) == (
-                result.enabled,
-                result.variant_name,
-                result.reason,
-            ), (name, context)
