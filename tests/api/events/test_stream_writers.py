@@ -27,22 +27,18 @@ HELD_UP = (
     "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try "
     "again after it has ended."
 )
-# Other tests on the same server may have transactions open, which are waited for.
-PATIENT = {"WAIT_SECONDS": 30}
-# One stream at a time.
-IMPATIENT = {"WAIT_SECONDS": 0.5, "THREADS": 4}
 
 
 @pytest.fixture
 def client(empty_log: str, make_app: Callable[..., Flask]) -> FlaskClient:
-    """A reader of the log."""
-    return make_app(empty_log, **PATIENT).test_client()
+    """A reader of the log. Other tests on the same server may have transactions open, which are waited for."""
+    return make_app(empty_log, WAIT_SECONDS=30).test_client()
 
 
 @pytest.fixture
 def impatient(empty_log: str, make_app: Callable[..., Flask]) -> FlaskClient:
-    """The same reader, at a service that waits half a second for open transactions."""
-    return make_app(empty_log, **IMPATIENT).test_client()
+    """The same reader, at a service that waits half a second for open transactions, with one stream at a time."""
+    return make_app(empty_log, WAIT_SECONDS=0.5, THREADS=4).test_client()
 
 
 @pytest.fixture
@@ -143,9 +139,8 @@ def test_an_older_transaction_with_a_later_event_hides_nothing(
                 write(older)
             assert is_held_up(impatient)
         assert given(client) == [1, 2]
-    assert conn.execute(
-        "SELECT (xmin::text::bigint > lead(xmin::text::bigint) OVER (ORDER BY id)) AS swapped FROM events"
-    ).fetchone() == {"swapped": True}
+    swapped = "SELECT (xmin::text::bigint > lead(xmin::text::bigint) OVER (ORDER BY id)) AS swapped FROM events"
+    assert conn.execute(swapped).fetchone() == {"swapped": True}
 
 
 def test_a_writer_has_a_transaction_id_before_its_event_has_an_id(
@@ -233,7 +228,7 @@ def test_a_quarter_of_the_threads_at_most_may_stream(
     empty_log: str, conn: Connection, make_app: Callable[..., Flask]
 ) -> None:
     write(conn)
-    client = make_app(empty_log, THREADS=8, **PATIENT).test_client()
+    client = make_app(empty_log, THREADS=8, WAIT_SECONDS=30).test_client()
     # One caller has at most half of the streams: these are three callers.
     second, third = (HEADERS | {"Authorization": f"*:*.the-key-of-caller-{name}"} for name in ("two", "three"))
     for headers in (second, third):
@@ -242,11 +237,8 @@ def test_a_quarter_of_the_threads_at_most_may_stream(
         with closing(client.get(PATH, headers=second)) as other:
             assert other.status_code == 200
             refusal = client.get(PATH, headers=third)
-            assert (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"]) == (
-                503,
-                "UnavailableError",
-                "1",
-            )
+            found = (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"])
+            assert found == (503, "UnavailableError", "1")
             assert client.head(PATH, headers=HEADERS).status_code == 200
         with closing(client.get(PATH, headers=third)) as other:
             assert other.status_code == 200

@@ -90,13 +90,8 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(
     conn, *_ = connections
     assert (total(conn), filled(conn)) == (40, 3)
     conn.execute("UPDATE event_weeks SET number = number + 100 WHERE kind = 'project'")
-    for asked, found in (
-        ({}, 40),
-        ({"project": "default"}, 340),
-        ({"project": "other"}, 0),
-        ({"type": "feature-created"}, 40),
-    ):
-        assert total(conn, **asked) == found
+    assert [total(conn), total(conn, type="feature-created")] == [40, 40]
+    assert [total(conn, project=name) for name in ("default", "other")] == [340, 0]
     # Of a day, the week is counted.
     days = {"first_day": old.date(), "last_day": old.date() + timedelta(days=7)}
     assert total(conn, project="default", **days) == 120
@@ -154,13 +149,12 @@ def test_adding_up_gives_way_to_a_truncation(connections: list[Connection]) -> N
 
 # What a session sees in place of the clock. Defaults and triggers keep the real one. An autovacuum worker would delay a
 # week that is over by this clock only, so it is not seen.
-CLOCK = """
-    CREATE SCHEMA IF NOT EXISTS clock;
-    CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
-        AS $$SELECT '{at}'::timestamptz$$;
-    CREATE OR REPLACE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
-    CREATE OR REPLACE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
-        AS $$SELECT '{at}'::timestamptz$$;
+CLOCK = "CREATE SCHEMA IF NOT EXISTS clock;" + "".join(
+    f"CREATE OR REPLACE FUNCTION clock.{name}() RETURNS timestamptz LANGUAGE sql STABLE"
+    " AS $$SELECT '{at}'::timestamptz$$;"
+    for name in ("clock_timestamp", "now", "statement_timestamp")
+)
+CLOCK += """
     CREATE OR REPLACE VIEW clock.pg_stat_activity AS
         SELECT datname, pid, backend_xid, xact_start
           FROM pg_catalog.pg_stat_activity
@@ -187,22 +181,16 @@ def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
     assert (total(conn), filled(conn)) == (41, value(conn, PAST_WEEKS))
 
 
-@pytest.mark.parametrize(("hours", "weeks"), [(24, 0), (26, 3)])
-def test_a_week_waits_for_transactions_that_began_up_to_25_hours_after_its_end(
-    connections: list[Connection], hours: int, weeks: int, old: datetime
+@pytest.mark.parametrize(("now", "begun", "weeks"), [(25, None, 2), (27, None, 3), (3 * 24, 24, 0), (3 * 24, 26, 3)])
+def test_week_is_added_up_a_day_after_its_end_and_after_older_transactions(
+    connections: list[Connection], old: datetime, now: int, begun: int | None, weeks: int
 ) -> None:
     conn, *_ = connections
-    conn.execute(CLOCK.format(at=old + timedelta(days=24)))  # pyright: ignore
-    conn.execute(BEGUN.format(at=old + timedelta(days=21, hours=hours)))  # pyright: ignore
-    assert (total(conn), filled(conn)) == (40, weeks)
-
-
-@pytest.mark.parametrize(("hours", "weeks"), [(25, 2), (27, 3)])
-def test_a_week_is_added_up_a_day_after_its_end(
-    connections: list[Connection], hours: int, weeks: int, old: datetime
-) -> None:
-    conn, *_ = connections
-    conn.execute(CLOCK.format(at=old + timedelta(days=21, hours=hours)))  # pyright: ignore
+    end = old + timedelta(days=21)
+    # In hours after the end.
+    conn.execute(CLOCK.format(at=end + timedelta(hours=now)))  # pyright: ignore
+    if begun is not None:
+        conn.execute(BEGUN.format(at=end + timedelta(hours=begun)))  # pyright: ignore
     assert (total(conn), filled(conn)) == (40, weeks)
 
 
