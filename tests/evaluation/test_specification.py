@@ -35,10 +35,12 @@ def without_events(state: dict[str, Any]) -> dict[str, Any]:
     return {"features": [*flags.values()], "segments": [*segments.values()]}
 
 
+CONTENTS = {file: json.loads((FOLDER / file).read_text(encoding="utf-8")) for file in FILES}
+
+
 def cases(kind: str) -> Iterator[Any]:
     """Yield (document, case) for each case of this kind: tests or variantTests."""
-    for file in FILES:
-        content = json.loads((FOLDER / file).read_text(encoding="utf-8"))
+    for file, content in CONTENTS.items():
         document = Document(without_events(content["state"]))
         for case in content.get(kind, ()):
             yield pytest.param(document, case, id=f"{file[:2]}: {case['description']}")
@@ -61,3 +63,17 @@ def test_variant(document, case):
     variant = json.loads(document.evaluate(case["toggleName"], case["context"]).text)["variant"]
     assert variant.pop("featureEnabled") is variant["feature_enabled"]
     assert variant == case["expectedResult"]
+
+
+def test_explanations_agree_with_evaluations():
+    for content in CONTENTS.values():
+        state = without_events(content["state"])
+        document = Document(state)
+        # Without chance.
+        names = [flag["name"] for flag in state["features"] if "random" not in json.dumps(flag).lower()]
+        for case in (*content.get("tests", ()), *content.get("variantTests", ())):
+            context = {"userId": "7", "sessionId": "7", "customField": "7"} | case["context"]
+            for name in names:
+                explanation, result = document.explain(name, context), document.evaluate(name, context)
+                expected = (result.enabled, result.variant_name, result.reason)
+                assert (explanation.enabled, explanation.variant, explanation.reason) == expected, (name, context)

@@ -95,17 +95,16 @@ class Past:
 
         def fits(event: Mapping[str, Any]) -> bool:
             day = event["at"].date().isoformat()
-            of = ("project", "type", "createdBy", "feature")
-            wanted_names = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in of if name in words}
+            columns = {"project": "project", "type": "type", "createdBy": "creator", "feature": "feature"}
             return (
                 (visible is None or event["project"] in visible)
-                and ("project" not in wanted_names or event["project"] in wanted_names["project"])
-                and ("type" not in wanted_names or event["type"] in wanted_names["type"])
-                and ("createdBy" not in wanted_names or str(event["creator"]) in wanted_names["createdBy"])
-                and ("feature" not in wanted_names or event["feature"] in wanted_names["feature"])
+                and all(
+                    str(event[column]) in words[name].removeprefix("IS_ANY_OF:").split(",")
+                    for name, column in columns.items()
+                    if name in words
+                )
                 and ("query" not in words or "Zebra" in event["data"])
-                and ("from" not in words or day >= words["from"][3:])
-                and ("to" not in words or day <= words["to"][3:])
+                and words.get("from", "IS:")[3:] <= day <= words.get("to", "IS:9999")[3:]
             )
 
         found = sorted(
