@@ -22,7 +22,7 @@ def test_addresses_have_no_zone():
     assert not satisfied("fe80::1%eth0", operator="IN_CIDR", values=["fe80::1%eth0", "10.0.0.1"])
 
 
-def test_a_network_can_be_written_as_one_of_its_addresses():
+def test_network_can_be_written_as_one_of_its_addresses():
     assert satisfied("10.1.1.1", operator="IN_CIDR", values=["10.0.0.7/8"])
 
 
@@ -45,7 +45,7 @@ def test_ipv4_and_ipv6_never_match_each_other():
         ("::10.1.2.3", "10.1.0.0/16", False),
     ],
 )
-def test_a_mapped_address_is_the_ipv4_address(address: str, ips: str, expected: bool) -> None:
+def test_mapped_address_is_the_ipv4_address(address: str, ips: str, expected: bool) -> None:
     strategy = {"name": "remoteAddress", "parameters": {"IPs": f"9.9.9.9, {ips}"}}
     document = Document({"features": [{"name": "flag", "enabled": True, "strategies": [strategy]}]})
     assert document.evaluate("flag", {"remoteAddress": address}).enabled is expected
@@ -90,7 +90,7 @@ def test_patterns_take_linear_time_and_are_not_kept():
     assert re2._Regexp._make.cache_info().currsize == 0  # pyright: ignore
 
 
-def test_a_lone_surrogate_in_a_pattern_counts_as_a_question_mark():
+def test_lone_surrogate_in_a_pattern_counts_as_a_question_mark():
     assert satisfied("?", operator="REGEX", value="[\ud800]")
 
 

@@ -27,12 +27,12 @@ def variant(name: str, weight: int = 1, **more: Any) -> dict[str, Any]:
     return {"name": name, "weight": weight, "stickiness": "userId", **more}
 
 
-def test_an_unknown_flag_is_off_without_facts():
+def test_unknown_flag_is_off_without_facts():
     result = document(flag()).evaluate("unknown", {})
     assert (result.enabled, result.variant, result.facts) == (False, None, None)
 
 
-def test_the_facts_of_a_flag():
+def test_facts_of_a_flag():
     payload = {"type": "string", "value": "x"}
     parsed = flag(
         type="release", project="shop", stale=True, impressionData=True, variants=[variant("a", payload=payload)]
@@ -65,7 +65,7 @@ def test_reason(parsed, enabled, reason):
     assert (result.enabled, result.reason) == (enabled, reason)
 
 
-def test_the_text_for_browsers():
+def test_text_for_browsers():
     payload = {"type": "json", "value": '{"ø": 1}'}
     made = document(flag('ø"', impressionData=True, variants=[variant("v", payload=payload)]), flag("plain"))
     chosen = {"name": "v", "enabled": True, "feature_enabled": True, "featureEnabled": True, "payload": payload}
@@ -83,7 +83,7 @@ def test_all_returns_the_flags_that_are_on_in_their_order():
     assert [(one.name, result.enabled) for one, result in made.evaluate_all({})] == [("b", True), ("c", True)]
 
 
-def test_a_random_rollout_decides_the_same_for_a_parent_and_its_child():
+def test_random_rollout_decides_the_same_for_a_parent_and_its_child():
     coin = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "random"}}
     made = document(flag("child", dependencies=[{"feature": "parent"}]), flag("parent", coin))
     seen = {tuple(one.name for one, _ in made.evaluate_all({})) for _ in range(100)}
@@ -102,7 +102,7 @@ def test_a_random_rollout_decides_the_same_for_a_parent_and_its_child():
         ({}, False),
     ],
 )
-def test_the_top_of_a_context_wins(context, enabled):
+def test_top_of_a_context_wins(context, enabled):
     assert document(flag("flag", {**ALWAYS, "constraints": [PLAN]})).evaluate("flag", context).enabled is enabled
 
 
@@ -131,7 +131,7 @@ def test_empty_words_match_no_user():
     assert matching == ["a", "b"]
 
 
-def test_an_empty_user_is_a_user():
+def test_empty_user_is_a_user():
     """As in the engine: the session does not replace it."""
     rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "groupId": "g"}}
     made = document(flag("flag", rollout, variants=[{"name": name, "weight": 1} for name in "ab"]))
@@ -147,7 +147,7 @@ def test_variants_are_sticky_to_the_address_without_a_user_and_a_session():
         assert made.evaluate("flag", {"remoteAddress": address}).variant_name == expected
 
 
-def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
+def test_group_of_a_rollout_defaults_to_the_name_of_the_flag():
     for parameters in ({}, {"groupId": ""}, {"groupId": None}, {"groupId": "other"}):
         rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", **parameters}}
         made = document(flag("flag", rollout))
@@ -157,14 +157,14 @@ def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
 
 
 @pytest.mark.parametrize("name", ["gradualRolloutUserId", "gradualRolloutSessionId"])
-def test_the_older_rollouts_need_a_group_as_in_the_engine(name: str) -> None:
+def test_older_rollouts_need_a_group_as_in_the_engine(name: str) -> None:
     context = {"userId": "7", "sessionId": "7"}
     for parameters, expected in (({}, False), ({"groupId": ""}, True)):
         strategy = {"name": name, "parameters": {"percentage": "100", **parameters}}
         assert document(flag("flag", strategy)).evaluate("flag", context).enabled is expected
 
 
-def test_a_lone_surrogate_does_not_end_the_process():
+def test_lone_surrogate_does_not_end_the_process():
     assert bucket_of("\ud800", "\udfff", 100) == bucket_of("?", "?", 100)
 
 
@@ -225,7 +225,7 @@ def test_values_that_are_nested_too_deeply_are_always_compiled_again():
     assert after.evaluate_all({}) == []
 
 
-def test_a_child_can_want_its_parent_off():
+def test_child_can_want_its_parent_off():
     parent = flag("parent", enabled=False, variants=[variant("a")])
     for wanted in ([], ["a"]):
         child = flag("child", dependencies=[{"feature": "parent", "enabled": False, "variants": wanted}])
@@ -233,18 +233,18 @@ def test_a_child_can_want_its_parent_off():
         assert not document({**parent, "enabled": True}, child).evaluate("child", {}).enabled
 
 
-def test_a_parent_without_a_variant_satisfies_no_name_but_disabled():
+def test_parent_without_a_variant_satisfies_no_name_but_disabled():
     for wanted, enabled in (([], True), (["a"], False), (["disabled"], True)):
         child = flag("child", dependencies=[{"feature": "parent", "variants": wanted}])
         assert document(flag("parent"), child).evaluate("child", {}).enabled is enabled
 
 
-def test_the_id_of_a_segment_is_a_number():
+def test_id_of_a_segment_is_a_number():
     segments = ({"id": 1, "constraints": [PLAN]}, {"id": True, "constraints": []})
     assert document(flag("flag", {**ALWAYS, "segments": [1]}), segments=segments).evaluate_all({}) == []
 
 
-def test_the_garbage_collector_pauses_while_compiling():
+def test_garbage_collector_pauses_while_compiling():
     collections: list[str] = []
     flags = [flag(str(number), HALF) for number in range(2000)]
     gc.callbacks.append(lambda phase, _: collections.append(phase))
@@ -257,7 +257,7 @@ def test_the_garbage_collector_pauses_while_compiling():
     assert len(collections) <= 4
 
 
-def test_the_garbage_collector_runs_again_after_compiling():
+def test_garbage_collector_runs_again_after_compiling():
     # Another thread can have paused it at the begin, and not at the end.
     gc.disable()
     Document(PARSED)

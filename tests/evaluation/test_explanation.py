@@ -115,7 +115,7 @@ def test_which_strategy_decided_and_how_the_variant_was_chosen():
     }
 
 
-def test_an_override_has_no_bucket():
+def test_override_has_no_bucket():
     override = {"contextName": "plan", "values": ["gold"]}
     flag = {"name": "flag", "enabled": True, "variants": [VARIANTS[0], {**VARIANTS[1], "overrides": [override]}]}
     explanation = Document({"features": [flag]}).explain("flag", CONTEXT)
@@ -123,7 +123,7 @@ def test_an_override_has_no_bucket():
     assert (explanation.variant, explanation.variants.override, explanation.variants.bucket) == ("b", "plan", None)
 
 
-def test_a_flag_that_is_off_in_the_environment_shows_what_would_match():
+def test_flag_that_is_off_in_the_environment_shows_what_would_match():
     flag = {"name": "flag", "enabled": False, "strategies": [{"name": "default"}]}
     explanation = Document({"features": [flag]}).explain("flag", {})
     assert (explanation.enabled, explanation.environmentEnabled, explanation.reason) == (False, False, "DISABLED")
@@ -131,12 +131,12 @@ def test_a_flag_that_is_off_in_the_environment_shows_what_would_match():
     assert explanation.decidedBy is None
 
 
-def test_a_rollout_without_an_identity_has_no_bucket():
+def test_rollout_without_an_identity_has_no_bucket():
     rollout = Document(PARSED).explain("flag", {}).strategies[0].rollout
     assert rollout is not None
     assert (rollout.identity, rollout.bucket, rollout.satisfied) == (None, None, False)
 
 
-def test_an_unknown_flag_has_no_explanation():
+def test_unknown_flag_has_no_explanation():
     with pytest.raises(KeyError):
         Document(PARSED).explain("unknown", {})

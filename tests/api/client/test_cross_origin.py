@@ -24,7 +24,7 @@ def cors(response: TestResponse) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_preflight_needs_no_token_and_allows_every_origin_and_header(world: World, path: str) -> None:
+def test_preflight_needs_no_token_and_allows_every_origin_and_header(world: World, path: str) -> None:
     world.app.config["FRONTEND_ORIGINS"] = ("https://other.example.org",)
     try:
         response = preflight(world, path, "authorization, If-None-Match,unleash-appname")
@@ -84,7 +84,7 @@ def test_only_its_origins_can_use_a_token(world: World, path: str) -> None:
     assert (response.status_code, cors(response)) == (200, {})
 
 
-def test_the_setting_decides_for_tokens_without_origins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_decides_for_tokens_without_origins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     response = world.api_key("frontend").get("/api/frontend", headers={"Origin": SHOP})
     assert (response.status_code, cors(response)) == (200, {CORS: "*", "Access-Control-Expose-Headers": "ETag"})
     assert {"Origin", "Accept-Encoding"} <= set(response.headers["Vary"].split(", "))
@@ -98,7 +98,7 @@ def test_the_setting_decides_for_tokens_without_origins(world: World, monkeypatc
 
 
 @pytest.mark.parametrize("path", ["/api/frontend", "/ofrep/v1/evaluate/flags"])
-def test_a_page_can_read_errors(world: World, stranger: Caller, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_page_can_read_errors(world: World, stranger: Caller, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setitem(world.app.config, "FRONTEND_ORIGINS", ("https://other.example.org",))
     token = world.api_key("frontend", origins=[SHOP])
     answers = [

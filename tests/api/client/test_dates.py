@@ -58,7 +58,7 @@ def test_other_dates_are_refused(world: World, alice: Caller, date: str) -> None
 
 
 @pytest.mark.parametrize(("given", "kept"), FORMS.items())
-def test_a_date_is_kept_in_utc_with_milliseconds(world: World, alice: Caller, given: str, kept: str) -> None:
+def test_date_is_kept_in_utc_with_milliseconds(world: World, alice: Caller, given: str, kept: str) -> None:
     world.flag("f")
     constraints = [after(given), {"contextName": "userId", "operator": "IN", "values": ["x"], "value": given}]
     body = {"name": "default", "constraints": constraints}

@@ -87,7 +87,7 @@ def is_held_up(client: FlaskClient, **query: Any) -> bool:
     return True
 
 
-def test_an_event_that_is_not_committed_is_waited_for(
+def test_event_that_is_not_committed_is_waited_for(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
     with connect(empty_log) as other:
@@ -123,7 +123,7 @@ def test_writers_that_commit_in_reverse_order_are_all_read(
     assert followed == [1, 2, 3, 4]
 
 
-def test_an_older_transaction_with_a_later_event_hides_nothing(
+def test_older_transaction_with_a_later_event_hides_nothing(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
     # The event with the higher id has the older transaction, which is the newest one that has ended: neither xmin of
@@ -143,7 +143,7 @@ def test_an_older_transaction_with_a_later_event_hides_nothing(
     assert conn.execute(swapped).fetchone() == {"swapped": True}
 
 
-def test_a_writer_has_a_transaction_id_before_its_event_has_an_id(
+def test_writer_has_a_transaction_id_before_its_event_has_an_id(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
     # While a row trigger waits, the event has its id, and the row is not written yet. It is not the first event,
@@ -167,7 +167,7 @@ def test_a_writer_has_a_transaction_id_before_its_event_has_an_id(
     assert given(client) == [1, 2, 3]
 
 
-def test_a_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, conn: Connection, empty_log: str) -> None:
+def test_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, conn: Connection, empty_log: str) -> None:
     looked = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = %s"
     with connect(empty_log) as other, ThreadPoolExecutor(1) as pool:
         with other.transaction():
@@ -195,7 +195,7 @@ def test_ids_of_changes_that_were_rolled_back_hold_nothing_up(
         assert given(client) == [1, 3, 4]
 
 
-def test_a_writing_transaction_in_any_database_delays_a_stream(
+def test_writing_transaction_in_any_database_delays_a_stream(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, shared_url: str, capsys: Any
 ) -> None:
     write(conn)
@@ -208,7 +208,7 @@ def test_a_writing_transaction_in_any_database_delays_a_stream(
     assert given(client) == [1]
 
 
-def test_a_failing_statement_cuts_the_stream_and_is_logged(
+def test_failing_statement_cuts_the_stream_and_is_logged(
     client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     write(conn, 2, data={"secret": "not for this log"})
@@ -224,7 +224,7 @@ def test_a_failing_statement_cuts_the_stream_and_is_logged(
     assert "not for this log" not in str(line)
 
 
-def test_a_quarter_of_the_threads_at_most_may_stream(
+def test_quarter_of_the_threads_at_most_may_stream(
     empty_log: str, conn: Connection, make_app: Callable[..., Flask]
 ) -> None:
     write(conn)
@@ -258,7 +258,7 @@ def test_large_events_come_in_small_batches(
 
 
 @pytest.mark.slow
-def test_a_reader_that_follows_the_log_gets_every_event_once(client: FlaskClient, empty_log: str) -> None:
+def test_reader_that_follows_the_log_gets_every_event_once(client: FlaskClient, empty_log: str) -> None:
     def write_for_a_while(seed: int) -> None:
         chance = random.Random(seed)
         with connect(empty_log) as conn:

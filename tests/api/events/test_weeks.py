@@ -84,7 +84,7 @@ def filled(conn: Connection) -> int:
     return len(rows(conn, FILLED))
 
 
-def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(
+def test_first_search_adds_up_finished_weeks_and_the_next_uses_them(
     connections: list[Connection], old: datetime
 ) -> None:
     conn, *_ = connections
@@ -97,7 +97,7 @@ def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(
     assert total(conn, project="default", **days) == 120
 
 
-def test_a_process_checks_once_a_minute_whether_a_week_has_ended(connections: list[Connection], empty_log: str) -> None:
+def test_process_checks_once_a_minute_whether_a_week_has_ended(connections: list[Connection], empty_log: str) -> None:
     fill_weeks(connections[0])
     with opened(empty_log) as database, database.connection() as conn:
         assert [total(conn), checks(conn), checks(conn)] == [40, 0, 0]
@@ -125,7 +125,7 @@ def test_weeks_are_not_counted_while_the_past_changes(connections: list[Connecti
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_the_past_waits_for_what_is_being_added_up(connections: list[Connection], change: str) -> None:
+def test_change_of_the_past_waits_for_what_is_being_added_up(connections: list[Connection], change: str) -> None:
     conn, other, reader = connections
     with ThreadPoolExecutor(1) as pool:
         with conn.transaction():
@@ -168,7 +168,7 @@ BEGUN = """
 """
 
 
-def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
+def test_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
     connections: list[Connection], old: datetime
 ) -> None:
     conn, other, _ = connections
@@ -206,7 +206,7 @@ def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(
     assert filled(other) == 3
 
 
-def test_a_read_only_server_counts(connections: list[Connection]) -> None:
+def test_read_only_server_counts(connections: list[Connection]) -> None:
     conn, other, _ = connections
     other.execute("SET default_transaction_read_only = on")
     assert (total(other), filled(other), value(other, IS_DUE)) == (40, 0, False)
@@ -224,14 +224,14 @@ def test_a_read_only_server_counts(connections: list[Connection]) -> None:
     assert total(other) == 40
 
 
-def test_a_search_is_answered_when_adding_up_fails(connections: list[Connection]) -> None:
+def test_search_is_answered_when_adding_up_fails(connections: list[Connection]) -> None:
     conn, *_ = connections
     with conn.transaction(force_rollback=True):
         conn.execute("ALTER TABLE event_weeks ADD CONSTRAINT none_fits CHECK (number < 0)")
         assert (total(conn), filled(conn)) == (40, 0)
 
 
-def test_the_past_cannot_be_changed_where_the_weeks_of_others_are_not_seen(connections: list[Connection]) -> None:
+def test_past_cannot_be_changed_where_the_weeks_of_others_are_not_seen(connections: list[Connection]) -> None:
     conn, other, _ = connections
     conn.execute("SET default_transaction_isolation = 'repeatable read'")
     with pytest.raises(psycopg.errors.RaiseException, match="read committed"):
