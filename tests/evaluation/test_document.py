@@ -168,13 +168,6 @@ def test_lone_surrogate_does_not_end_the_process():
     assert bucket_of("\ud800", "\udfff", 100) == bucket_of("?", "?", 100)
 
 
-def test_buckets_are_even():
-    counts = [0] * 100
-    for number in range(20_000):
-        counts[bucket_of("group", str(number), 100) - 1] += 1
-    assert 140 < min(counts) <= max(counts) < 260
-
-
 PARSED = {
     "features": [
         flag("a", HALF),

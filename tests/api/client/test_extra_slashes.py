@@ -74,14 +74,6 @@ def test_extra_slashes_in_other_paths_are_404(alice: Caller, path: str) -> None:
     refused(ask(alice, "GET", path), 404, "NotFoundError")
 
 
-def test_encoded_slash_is_part_of_a_name(world: World) -> None:
-    world.flag("f")
-    caller = world.api_key("client")
-    for name in ("f%2F", "%2Ff", "%2F%2Ff"):
-        refused(caller.get(f"/api/client/features/{name}"), 404, "NotFoundError")
-    assert caller.get("/api/client/features//f/").status_code == 200
-
-
 @pytest.mark.parametrize("base", ["/flags", "/api", "/of/flags"])
 def test_extra_slashes_under_a_path(make_app: Any, shared_url: str, base: str) -> None:
     client = make_app(shared_url, BASE_PATH=base).test_client()

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql.database import Connection
 from tests.support import fixtures
 from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
 from tests.support.world import Caller, World, refused
@@ -123,17 +122,6 @@ def test_environment_of_the_token_counts(world: World, web: Caller) -> None:
         world.api_key("admin").get(f"{PATH}?environment=production"),
     ):
         assert names(response) == ["f"]
-
-
-def test_only_projects_of_the_token_are_listed(world: World, conn: Connection) -> None:
-    world.project("hermes")
-    world.project("old")
-    switched_on(world, "mine", "hermes")
-    switched_on(world, "other")
-    switched_on(world, "archived", "old")
-    conn.execute("UPDATE projects SET archived_at = now() WHERE id = 'old'")
-    assert names(world.api_key("frontend", projects=["hermes"]).get(f"{PATH}?project=default")) == ["mine"]
-    assert names(world.api_key("frontend").get(PATH)) == ["mine", "other"]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -10,7 +10,7 @@ from evaluation.context import Fields
 from evaluation.document import Document
 from rules.ofrep import evaluation
 from sql.database import Connection
-from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
+from tests.support.evaluation import Json, one_of, rollout, switched_on
 from tests.support.flags import depend
 from tests.support.world import Caller, World, refused
 
@@ -221,12 +221,6 @@ def test_members_of_the_context_are_fields_or_properties(
 ) -> None:
     switched_on(world, strategy=one_of(field, value))
     assert evaluated(app_token, **context)["value"] is True
-
-
-def test_address_of_the_client_is_the_default(world: World, app_token: Caller) -> None:
-    switched_on(world, strategy=addresses("203.0.113.9"))
-    response = app_token.post(f"{PATH}/f", json={}, environ_overrides={"REMOTE_ADDR": "203.0.113.9"})
-    assert response.json["value"] is True
 
 
 def test_all_flags_are_listed_with_those_that_are_off(world: World, app_token: Caller) -> None:

@@ -44,18 +44,15 @@ def test_usage_adds_up_by_flag_and_hour(world: World, client: Caller, conn: Conn
         report(client, {"f": {"yes": 3, "no": 1}, "g": {"yes": 0, "no": 5}})
     report(client, {"f": {"yes": 1, "no": 0}}, app="other")
     report(client, {"f": {"yes": 7, "no": 0}}, start=hour(hours=3).isoformat())
+    # Without usage, an entry is no row.
+    report(client, {"f": {"yes": 0, "no": 0, "variants": {"disabled": 0}}}, app="quiet")
+    assert names(conn) == ["other", "quiet", "shop"]
     assert usage(conn) == [
         ("f", "development", "other", hour(), 1, 0),
         ("f", "development", "shop", hour(hours=3), 7, 0),
         ("f", "development", "shop", hour(), 6, 2),
         ("g", "development", "shop", hour(), 0, 10),
     ]
-
-
-def test_entries_without_usage_are_no_rows(client: Caller, conn: Connection) -> None:
-    report(client, {"f": {"yes": 0, "no": 0, "variants": {"disabled": 0}}})
-    assert usage(conn) == []
-    assert names(conn) == ["shop"]
 
 
 def test_variants_of_the_flag_are_counted(world: World, client: Caller, conn: Connection) -> None:

@@ -87,6 +87,8 @@ def test_record_has_all_fields_of_an_event(alice: Caller, log: Log) -> None:
     full = log.add("feature-updated", by=Actor("ada", 7), at=at, feature="checkout", tags=tags, **given)
     bare = log.add("tag-created", by=Actor("a key"), at=NOON)
     empty = ("createdByUserId", "environment", "project", "featureName", "data", "preData")
+    newest_by_id = alice.post("/api/admin/events/search", json={}).json["events"]
+    assert newest_by_id[::-1] == alice.get(PATH).json["events"]
     assert alice.get(PATH).json == {
         "events": [
             {

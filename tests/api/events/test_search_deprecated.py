@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from rules.access import Actor
 from tests.support.deprecated_event_search import PATH, found, page
 from tests.support.event_search import NOON, Log
 from tests.support.event_search import PATH as SUCCESSOR
@@ -74,15 +73,6 @@ def test_type_project_and_feature_are_exact_and_case_sensitive(alice: Caller, lo
         assert search(alice, project=word) == search(alice, feature=word) == [], word
 
 
-def test_filters_combine_with_and(alice: Caller, log: Log) -> None:
-    wanted = log.add("tag-created", project="p", feature="f", data={"word": "needle"})
-    log.add("tag-deleted", project="p", feature="f", data={"word": "needle"})
-    log.add("tag-created", project="q", feature="f", data={"word": "needle"})
-    log.add("tag-created", project="p", feature="g", data={"word": "needle"})
-    log.add("tag-created", project="p", feature="f", data={"word": "hay"})
-    assert search(alice, type="tag-created", project="p", feature="f", query="needle") == [wanted]
-
-
 WRONG: list[tuple[str, Any]] = [("limit", wrong) for wrong in (0, 101, "5", None)]
 WRONG += [("offset", wrong) for wrong in (-1, 2**63, "5")]
 WRONG += [(field, 5) for field in ("type", "project", "feature", "query")]
@@ -131,13 +121,3 @@ def test_responses_and_refusals_point_to_the_successor(alice: Caller, stranger: 
         assert (response.status_code, response.headers["Deprecation"]) == (status, "true")
         assert response.headers["Link"] == f'<http://localhost{SUCCESSOR}>; rel="successor-version"'
     assert "Deprecation" not in alice.get(SUCCESSOR).headers
-
-
-def test_both_searches_return_the_same_fields_of_an_event(alice: Caller, log: Log) -> None:
-    log.add("tag-created", at=NOON, tags=[{"type": "simple", "value": "xx"}])
-    data = {"z": 1, "a": {"y": None, "b": []}}
-    log.add(by=Actor("a", 7), project="p", environment="e", feature="f", data=data, pre_data={"z": "é"})
-    old, new = alice.post(PATH, json={}).json["events"], alice.get(SUCCESSOR).json["events"]
-    assert old == new
-    assert str(old) == str(new)
-    assert len(old) == 2
