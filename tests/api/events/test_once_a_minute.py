@@ -73,9 +73,9 @@ def test_exports_are_recorded_once_a_minute_by_author_and_environment(
         export(victor)
         export(victor, features=["f"])
     assert [event["data"]["features"] for event in world.events(since)] == [["f"]]
-    # A key can have the name of a user.
-    key, other = world.api_key(name="victor@example.org"), world.api_key(name="deploy")
-    for caller in (alice, key, other, key, other):
+    # A key can have the name of a user, or of another key.
+    key, *others = (world.api_key(name=name) for name in ("victor@example.org", "deploy", "deploy"))
+    for caller in (alice, key, *others, key, *others):
         export(caller)
     export(key, "production")
     authors = [
@@ -86,6 +86,7 @@ def test_exports_are_recorded_once_a_minute_by_author_and_environment(
         ("victor@example.org", victor.id, "development"),
         ("alice@example.org", alice.id, "development"),
         ("victor@example.org", None, "development"),
+        ("deploy", None, "development"),
         ("deploy", None, "development"),
         ("victor@example.org", None, "production"),
     ]

@@ -253,13 +253,6 @@ def test_created_by_token_finds_the_changes_of_an_api_token(alice: Caller, world
     assert [json.loads(line)["id"] for line in streamed.get_data().splitlines()] == [by_thief]
 
 
-def test_equal_events_of_two_tokens_are_both_recorded(world: World, log: Log) -> None:
-    export = {"environment": "development", "features": []}
-    for caller in (world.api_key(name="ci"), world.api_key(name="ci")):
-        assert caller.post("/api/admin/features-batch/export", json=export).status_code == 200
-    assert len(rows(log.conn, "SELECT DISTINCT created_by_token_id FROM events WHERE type = 'features-exported'")) == 2
-
-
 MIDNIGHT = datetime(2024, 2, 29, tzinfo=UTC)
 DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)

@@ -131,18 +131,6 @@ def test_search_returns_what_a_look_at_every_event_gives(
         assert value(conn, "SELECT count(*) FROM event_weeks WHERE kind = 'all'") > 0
 
 
-def test_name_is_not_taken_for_another_key(conn: Connection, alice: Caller) -> None:
-    conn.execute("DELETE FROM events")
-    add(conn, 3, project='a", "feature-created')
-    add(conn, 2, project="null", creator=1)
-    for words, total in (
-        ({"project": "IS:null"}, 2),
-        ({"project": "IS:a", "type": "IS:feature-created"}, 0),
-        ({"type": "IS:null"}, 0),
-    ):
-        assert page(alice.get(PATH, query_string=words))[1] == total
-
-
 def test_search_for_many_values_of_each_filter_is_answered_soon(conn: Connection, alice: Caller) -> None:
     conn.execute("DELETE FROM events")
     add(conn, 3, project="99", type="tag-created", creator=97)
