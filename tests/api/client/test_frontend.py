@@ -68,13 +68,6 @@ def test_context_is_in_the_query_or_in_the_body(
     assert names(web.get(PATH)) == names(web.post(PATH, json={})) == []
 
 
-def test_current_time_can_be_given(world: World, web: Caller) -> None:
-    after = {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2090-01-01T00:00:00Z"}
-    switched_on(world, strategy={"constraints": [after]})
-    assert names(web.get(f"{PATH}?currentTime=2091-01-01T00:00:00Z")) == ["f"]
-    assert names(web.get(PATH)) == []
-
-
 def test_address_of_the_client_is_the_default(world: World, web: Caller) -> None:
     switched_on(world, "four", strategy=addresses("203.0.113.0/24"))
     switched_on(world, "six", strategy=addresses("2001:db8::1"))
