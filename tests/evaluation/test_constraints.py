@@ -22,7 +22,7 @@ def test_addresses_have_no_zone():
     assert not satisfied("fe80::1%eth0", operator="IN_CIDR", values=["fe80::1%eth0", "10.0.0.1"])
 
 
-def test_a_network_can_be_written_as_one_of_its_addresses():
+def test_network_can_be_written_as_one_of_its_addresses():
     assert satisfied("10.1.1.1", operator="IN_CIDR", values=["10.0.0.7/8"])
 
 
@@ -45,7 +45,7 @@ def test_ipv4_and_ipv6_never_match_each_other():
         ("::10.1.2.3", "10.1.0.0/16", False),
     ],
 )
-def test_a_mapped_address_is_the_ipv4_address(address: str, ips: str, expected: bool) -> None:
+def test_mapped_address_is_the_ipv4_address(address: str, ips: str, expected: bool) -> None:
     strategy = {"name": "remoteAddress", "parameters": {"IPs": f"9.9.9.9, {ips}"}}
     document = Document({"features": [{"name": "flag", "enabled": True, "strategies": [strategy]}]})
     assert document.evaluate("flag", {"remoteAddress": address}).enabled is expected
@@ -58,6 +58,23 @@ def test_dates_may_be_written_in_lower_case():
     assert not satisfied("20240531T000000Z", **date)
     assert not satisfied("2024-W22-5T00:00:00Z", **date)
     assert not satisfied("2024-05-31T24:00:00Z", **date)
+
+
+@pytest.mark.parametrize(
+    ("found", "operator"),
+    [
+        ("2024-05-31T12:00:00.1Z", "DATE_AFTER"),
+        ("2024-05-31T12:00:00.000000001Z", "DATE_AFTER"),
+        ("2024-05-31T11:59:59.999999999Z", "DATE_BEFORE"),
+        ("2024-05-31T14:00:00+02:01", "DATE_BEFORE"),
+        ("2024-12-31T23:59:59.9-23:59", "DATE_AFTER"),
+        ("2024-05-31T12:00:00-00:00", None),
+    ],
+)
+def test_dates_have_offsets_and_fractions_of_any_length(found: str, operator: str | None) -> None:
+    noon = "2024-05-31T12:00:00.000Z"
+    for name in ("DATE_AFTER", "DATE_BEFORE"):
+        assert satisfied(found, operator=name, value=noon) is (name == operator)
 
 
 def test_versions_have_numbers_of_64_bits():
@@ -73,7 +90,7 @@ def test_patterns_take_linear_time_and_are_not_kept():
     assert re2._Regexp._make.cache_info().currsize == 0  # pyright: ignore
 
 
-def test_a_lone_surrogate_in_a_pattern_counts_as_a_question_mark():
+def test_lone_surrogate_in_a_pattern_counts_as_a_question_mark():
     assert satisfied("?", operator="REGEX", value="[\ud800]")
 
 
@@ -85,7 +102,18 @@ def test_numbers_are_written_as_in_json():
 
 
 def test_identifiers_of_versions_compare_as_numbers_before_words():
-    order = ["1.0.0-1", "1.0.0-9", "1.0.0-10", "1.0.0-a", "1.0.0-a.1", "1.0.0-a.b", "1.0.0-b", "1.0.0", "1.0.1-a"]
+    order = [
+        "0.9.0",
+        "1.0.0-1",
+        "1.0.0-9",
+        "1.0.0-10",
+        "1.0.0-a",
+        "1.0.0-a.1",
+        "1.0.0-a.b",
+        "1.0.0-b",
+        "1.0.0",
+        "1.0.1-a",
+    ]
     for lower, higher in pairwise(order):
         assert satisfied(lower, operator="SEMVER_LT", value=higher)
         assert satisfied(higher, operator="SEMVER_GT", value=lower)

@@ -27,27 +27,21 @@ def variant(name: str, weight: int = 1, **more: Any) -> dict[str, Any]:
     return {"name": name, "weight": weight, "stickiness": "userId", **more}
 
 
-def test_an_unknown_flag_is_off_without_facts():
+def test_unknown_flag_is_off_without_facts():
     result = document(flag()).evaluate("unknown", {})
     assert (result.enabled, result.variant, result.facts) == (False, None, None)
 
 
-def test_the_facts_of_a_flag():
+def test_facts_of_a_flag():
     payload = {"type": "string", "value": "x"}
     parsed = flag(
         type="release", project="shop", stale=True, impressionData=True, variants=[variant("a", payload=payload)]
     )
     facts = document(parsed).evaluate("flag", {}).facts
     assert facts is not None
-    assert facts._asdict() == {
-        "name": "flag",
-        "project": "shop",
-        "type": "release",
-        "stale": True,
-        "impression_data": True,
-        "enabled": True,
-        "has_payloads": True,
-    }
+    facts = facts._asdict()
+    assert [facts.pop(name) for name in ("name", "project", "type")] == ["flag", "shop", "release"]
+    assert facts == dict.fromkeys(("stale", "impression_data", "enabled", "has_payloads"), True)
 
 
 @pytest.mark.parametrize(
@@ -62,34 +56,21 @@ def test_the_facts_of_a_flag():
         (flag("flag", {"name": "custom"}, ALWAYS), True, "TARGETING_MATCH"),
         (flag("flag", {**HALF, "parameters": {"rollout": "0"}}), False, "TARGETING_MATCH"),
         (flag("flag", ALWAYS, dependencies=[{"feature": "missing"}]), False, "TARGETING_MATCH"),
+        (flag("flag", dependencies=[{"feature": "parent"}]), True, "TARGETING_MATCH"),
         (flag("flag", ALWAYS, enabled=False), False, "DISABLED"),
     ],
 )
-def test_the_reason(parsed, enabled, reason):
-    result = document(parsed).evaluate("flag", {"userId": "0", "properties": {"plan": "gold"}})
+def test_reason(parsed, enabled, reason):
+    result = document(parsed, flag("parent")).evaluate("flag", {"userId": "0", "properties": {"plan": "gold"}})
     assert (result.enabled, result.reason) == (enabled, reason)
 
 
-def test_a_flag_with_a_parent_is_not_static():
-    made = document(flag("flag", dependencies=[{"feature": "parent"}]), flag("parent"))
-    assert made.evaluate("flag", {}).reason == "TARGETING_MATCH"
-
-
-def test_the_text_for_browsers():
+def test_text_for_browsers():
     payload = {"type": "json", "value": '{"ø": 1}'}
     made = document(flag('ø"', impressionData=True, variants=[variant("v", payload=payload)]), flag("plain"))
-    assert json.loads(made.evaluate('ø"', {}).text) == {
-        "name": 'ø"',
-        "enabled": True,
-        "impressionData": True,
-        "variant": {
-            "name": "v",
-            "enabled": True,
-            "feature_enabled": True,
-            "featureEnabled": True,
-            "payload": payload,
-        },
-    }
+    chosen = {"name": "v", "enabled": True, "feature_enabled": True, "featureEnabled": True, "payload": payload}
+    expected = {"name": 'ø"', "enabled": True, "impressionData": True, "variant": chosen}
+    assert json.loads(made.evaluate('ø"', {}).text) == expected
     assert made.evaluate("plain", {}).text == (
         '{"name":"plain","enabled":true,"impressionData":false,'
         '"variant":{"name":"disabled","enabled":false,"feature_enabled":true,"featureEnabled":true}}'
@@ -102,7 +83,7 @@ def test_all_returns_the_flags_that_are_on_in_their_order():
     assert [(one.name, result.enabled) for one, result in made.evaluate_all({})] == [("b", True), ("c", True)]
 
 
-def test_a_random_rollout_decides_the_same_for_a_parent_and_its_child():
+def test_random_rollout_decides_the_same_for_a_parent_and_its_child():
     coin = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "random"}}
     made = document(flag("child", dependencies=[{"feature": "parent"}]), flag("parent", coin))
     seen = {tuple(one.name for one, _ in made.evaluate_all({})) for _ in range(100)}
@@ -121,7 +102,7 @@ def test_a_random_rollout_decides_the_same_for_a_parent_and_its_child():
         ({}, False),
     ],
 )
-def test_the_top_of_a_context_wins(context, enabled):
+def test_top_of_a_context_wins(context, enabled):
     assert document(flag("flag", {**ALWAYS, "constraints": [PLAN]})).evaluate("flag", context).enabled is enabled
 
 
@@ -146,18 +127,14 @@ def test_without_a_current_time_it_is_now():
 def test_empty_words_match_no_user():
     """Our choice: the engine of the SDKs matches an empty userId here."""
     made = document(flag("flag", {"name": "userWithId", "parameters": {"userIds": "a, ,b"}}))
-    assert [made.evaluate("flag", {"userId": user}).enabled for user in ("a", "b", "", " ")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    matching = [user for user in ("a", "b", "", " ") if made.evaluate("flag", {"userId": user}).enabled]
+    assert matching == ["a", "b"]
 
 
-def test_an_empty_user_is_a_user():
+def test_empty_user_is_a_user():
     """As in the engine: the session does not replace it."""
     rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "groupId": "g"}}
-    made = document(flag("flag", rollout, variants=[{"name": "a", "weight": 1}, {"name": "b", "weight": 1}]))
+    made = document(flag("flag", rollout, variants=[{"name": name, "weight": 1} for name in "ab"]))
     seen = {made.evaluate("flag", {"userId": "", "sessionId": str(number)}).text for number in range(30)}
     assert len(seen) == 1
 
@@ -170,7 +147,7 @@ def test_variants_are_sticky_to_the_address_without_a_user_and_a_session():
         assert made.evaluate("flag", {"remoteAddress": address}).variant_name == expected
 
 
-def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
+def test_group_of_a_rollout_defaults_to_the_name_of_the_flag():
     for parameters in ({}, {"groupId": ""}, {"groupId": None}, {"groupId": "other"}):
         rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", **parameters}}
         made = document(flag("flag", rollout))
@@ -180,22 +157,15 @@ def test_the_group_of_a_rollout_defaults_to_the_name_of_the_flag():
 
 
 @pytest.mark.parametrize("name", ["gradualRolloutUserId", "gradualRolloutSessionId"])
-def test_the_older_rollouts_need_a_group_as_in_the_engine(name: str) -> None:
+def test_older_rollouts_need_a_group_as_in_the_engine(name: str) -> None:
     context = {"userId": "7", "sessionId": "7"}
     for parameters, expected in (({}, False), ({"groupId": ""}, True)):
         strategy = {"name": name, "parameters": {"percentage": "100", **parameters}}
         assert document(flag("flag", strategy)).evaluate("flag", context).enabled is expected
 
 
-def test_a_lone_surrogate_does_not_end_the_process():
+def test_lone_surrogate_does_not_end_the_process():
     assert bucket_of("\ud800", "\udfff", 100) == bucket_of("?", "?", 100)
-
-
-def test_buckets_are_even():
-    counts = [0] * 100
-    for number in range(20_000):
-        counts[bucket_of("group", str(number), 100) - 1] += 1
-    assert 140 < min(counts) <= max(counts) < 260
 
 
 PARSED = {
@@ -248,7 +218,7 @@ def test_values_that_are_nested_too_deeply_are_always_compiled_again():
     assert after.evaluate_all({}) == []
 
 
-def test_a_child_can_want_its_parent_off():
+def test_child_can_want_its_parent_off():
     parent = flag("parent", enabled=False, variants=[variant("a")])
     for wanted in ([], ["a"]):
         child = flag("child", dependencies=[{"feature": "parent", "enabled": False, "variants": wanted}])
@@ -256,18 +226,18 @@ def test_a_child_can_want_its_parent_off():
         assert not document({**parent, "enabled": True}, child).evaluate("child", {}).enabled
 
 
-def test_a_parent_without_a_variant_satisfies_no_name_but_disabled():
+def test_parent_without_a_variant_satisfies_no_name_but_disabled():
     for wanted, enabled in (([], True), (["a"], False), (["disabled"], True)):
         child = flag("child", dependencies=[{"feature": "parent", "variants": wanted}])
         assert document(flag("parent"), child).evaluate("child", {}).enabled is enabled
 
 
-def test_the_id_of_a_segment_is_a_number():
+def test_id_of_a_segment_is_a_number():
     segments = ({"id": 1, "constraints": [PLAN]}, {"id": True, "constraints": []})
     assert document(flag("flag", {**ALWAYS, "segments": [1]}), segments=segments).evaluate_all({}) == []
 
 
-def test_the_garbage_collector_pauses_while_compiling():
+def test_garbage_collector_pauses_while_compiling():
     collections: list[str] = []
     flags = [flag(str(number), HALF) for number in range(2000)]
     gc.callbacks.append(lambda phase, _: collections.append(phase))
@@ -280,7 +250,7 @@ def test_the_garbage_collector_pauses_while_compiling():
     assert len(collections) <= 4
 
 
-def test_the_garbage_collector_runs_again_after_compiling():
+def test_garbage_collector_runs_again_after_compiling():
     # Another thread can have paused it at the begin, and not at the end.
     gc.disable()
     Document(PARSED)

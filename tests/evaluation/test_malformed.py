@@ -80,7 +80,7 @@ def with_garbage(path: tuple[Any, ...], garbage: Any) -> dict[str, Any]:
     return changed
 
 
-def test_the_document_is_on():
+def test_document_is_on():
     document = Document(DOCUMENT)
     assert [(flag.name, result.variant_name) for flag, result in document.evaluate_all(ON)] == [
         ("rich", "a"),
@@ -136,7 +136,7 @@ def test_garbage_anywhere_switches_off_one_flag_at_most(garbage):
         (("name",), "applicationHostname", "applicationHostname: matches only in the SDKs that support it"),
     ],
 )
-def test_a_malformed_strategy_never_matches_and_says_why(path, garbage, problem):
+def test_malformed_strategy_never_matches_and_says_why(path, garbage, problem):
     """Even an inverted constraint; and the other strategies still work."""
     parsed = with_garbage(("features", 0, "strategies", 0, *path), garbage)
     strategies = parsed["features"][0]["strategies"]
@@ -149,7 +149,7 @@ def test_a_malformed_strategy_never_matches_and_says_why(path, garbage, problem)
     assert Document(parsed).evaluate("rich", ON).enabled
 
 
-def test_a_malformed_segment_switches_off_its_strategies():
+def test_malformed_segment_switches_off_its_strategies():
     parsed = with_garbage(("segments", 0, "constraints", 0, "operator"), "NOPE")
     explanation = Document(parsed).explain("rich", ON)
     assert not explanation.enabled
@@ -165,7 +165,7 @@ def test_a_malformed_segment_switches_off_its_strategies():
         ("dependencies", [{"feature": "plain", "variants": "a"}], "variants: must be a list"),
     ],
 )
-def test_a_malformed_flag_is_off_and_says_why(key, garbage, problem):
+def test_malformed_flag_is_off_and_says_why(key, garbage, problem):
     explanation = Document(with_garbage(("features", 0, key), garbage)).explain("rich", ON)
     assert (explanation.enabled, explanation.problem) == (False, problem)
 

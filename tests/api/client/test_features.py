@@ -1,4 +1,8 @@
-"""GET /api/client/features: what a token gets, and in which form."""
+"""GET /api/client/features: what a token gets, in which form, and with which ETag."""
+
+import gzip
+import json
+import re
 
 import pytest
 
@@ -26,37 +30,32 @@ def client(world: World) -> Caller:
     return world.api_key("client")
 
 
-def test_a_flag_has_all_that_sdks_evaluate(world: World, conn: Connection, client: Caller) -> None:
+def add_segment(conn: Connection, name: str, constraints: str, *strategies: str) -> int:
+    """Insert a segment of these strategies, and return its id."""
+    segment = fixtures.insert(conn, "segments", name=name, constraints=constraints)["id"]
+    for strategy in strategies:
+        conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment])
+    return segment
+
+
+def test_flag_has_all_that_sdks_evaluate(world: World, conn: Connection, client: Caller) -> None:
     parent = world.flag("new-cart")
     flag = world.flag("checkout", enabled_in=("development",), type="experiment", impression_data=True, description="x")
     second = world.strategy(flag, sort_order=2, parameters={"rollout": "50"}, constraints=[USER_7], title="Some users")
     world.strategy(flag, name="default", sort_order=1)
     world.strategy(flag, sort_order=3, disabled=True)
     world.strategy(flag, "production")
-    segment = fixtures.insert(
-        conn, "segments", name="Gold", constraints='[{"contextName":"plan","operator":"IN","values":["gold"]}]'
-    )
-    conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [second, segment["id"]])
-    fixtures.insert(
-        conn,
-        "variants",
-        flag_id=flag,
-        environment="development",
-        name="blue",
-        weight=1000,
-        payload_type="string",
-        payload_value='"#00f"',
-        overrides='[{"contextName":"userId","values":["1"]}]',
-    )
-    fixtures.insert(
-        conn, "variants", flag_id=flag, environment="development", strategy_id=second, name="a", weight=1000
-    )
+    segment = add_segment(conn, "Gold", json.dumps([GOLD]), second)
+    overrides = '[{"contextName":"userId","values":["1"]}]'
+    payload = {"payload_type": "string", "payload_value": '"#00f"'}
+    fixtures.insert_variant(conn, flag, "development", None, name="blue", weight=1000, overrides=overrides, **payload)
+    fixtures.insert_variant(conn, flag, "development", second, name="a", weight=1000)
     conn.execute(
         "INSERT INTO flag_dependencies (child_id, parent_id, variants) VALUES (%s, %s, '{blue}')", [flag, parent]
     )
     body = client.get(FEATURES, headers=NEW).json
     assert body["version"] == 2
-    assert body["segments"] == [{"id": segment["id"], "name": "Gold", "constraints": [GOLD]}]
+    assert body["segments"] == [{"id": segment, "name": "Gold", "constraints": [GOLD]}]
     assert [flag["name"] for flag in body["features"]] == ["checkout", "new-cart"]
     assert body["features"][0] == {
         "name": "checkout",
@@ -73,7 +72,7 @@ def test_a_flag_has_all_that_sdks_evaluate(world: World, conn: Connection, clien
                 "parameters": {"rollout": "50"},
                 "constraints": [USER_7],
                 "variants": [{"name": "a", "weight": 1000, "weightType": "variable", "stickiness": "default"}],
-                "segments": [segment["id"]],
+                "segments": [segment],
             },
         ],
         "variants": [
@@ -97,13 +96,8 @@ def test_sdks_without_lists_of_segments_get_their_constraints(
 ) -> None:
     flag = world.flag("checkout")
     strategies = [world.strategy(flag, constraints=[USER_7], sort_order=1), world.strategy(flag, sort_order=2)]
-    for name, constraints in (
-        ("Gold", '[{"contextName":"plan","operator":"IN","values":["gold"]}]'),
-        ("Empty", " [ ]"),
-    ):
-        segment = fixtures.insert(conn, "segments", name=name, constraints=constraints)
-        for strategy in strategies:
-            conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment["id"]])
+    add_segment(conn, "Gold", json.dumps([GOLD]), *strategies)
+    add_segment(conn, "Empty", " [ ]", *strategies)
     body = client.get(FEATURES, headers={"Unleash-Client-Spec": spec} if spec else {}).json
     served = body["features"][0]["strategies"]
     if spec in (None, "4.1.9"):
@@ -119,7 +113,7 @@ def test_sdks_without_lists_of_segments_get_their_constraints(
 @pytest.mark.parametrize(
     "spec", ["", "4", "4.2", "v4.2.0", "04.2.0", "4.2.0 ", "undefined", "4.2.0-ä", "1" * 99 + ".1.1"]
 )
-def test_a_malformed_version_of_the_specification_is_refused(client: Caller, spec: str) -> None:
+def test_malformed_version_of_the_specification_is_refused(client: Caller, spec: str) -> None:
     message = refused(client.get(FEATURES, headers={"Unleash-Client-Spec": spec}))
     assert message == "The header Unleash-Client-Spec must be a version such as 5.2.0."
 
@@ -135,13 +129,11 @@ def test_only_live_flags_of_live_projects_with_the_environment_are_served(world:
     assert list(features(world.api_key("client", environment="production"))) == ["a", "b"]
     # Our choice: an environment that is switched off still serves its flags.
     conn.execute("UPDATE environments SET enabled = false")
-    assert [flag["enabled"] for flag in features(world.api_key("client", environment="production")).values()] == [
-        True,
-        True,
-    ]
+    served = features(world.api_key("client", environment="production"))
+    assert [flag["enabled"] for flag in served.values()] == [True, True]
 
 
-def test_a_token_gets_the_flags_of_its_projects(world: World) -> None:
+def test_token_gets_the_flags_of_its_projects(world: World) -> None:
     for project in ("hermes", "apollo", "zeus"):
         world.flag(f"of-{project}", world.project(project))
     of_two = world.api_key("client", projects=("hermes", "zeus"))
@@ -153,7 +145,7 @@ def test_a_token_gets_the_flags_of_its_projects(world: World) -> None:
     assert list(features(of_all, "?project=")) == ["of-apollo", "of-hermes", "of-zeus"]
 
 
-def test_a_token_for_all_environments_can_choose_one(world: World, conn: Connection) -> None:
+def test_token_for_all_environments_can_choose_one(world: World, conn: Connection) -> None:
     world.flag("checkout", enabled_in=("production",))
     admin, client = world.api_key(), world.api_key("client")
     assert features(admin, "?environment=production")["checkout"]["enabled"]
@@ -202,9 +194,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_strategy_switches_only_its_flag_off(
-    world: World, client: Caller, conn: Connection, what: str
-) -> None:
+def test_broken_strategy_switches_only_its_flag_off(world: World, client: Caller, conn: Connection, what: str) -> None:
     good, bad = (world.flag(name, enabled_in=("development",)) for name in ("good", "bad"))
     world.strategy(good, name="default")
     world.strategy(bad, name="default")
@@ -215,13 +205,12 @@ def test_a_broken_strategy_switches_only_its_flag_off(
 
 
 @pytest.mark.parametrize("headers", [NEW, {}])
-def test_a_broken_segment_switches_only_its_flags_off(
+def test_broken_segment_switches_only_its_flags_off(
     world: World, client: Caller, conn: Connection, headers: dict[str, str]
 ) -> None:
     for name, constraints in (("good", '[{"contextName":"a","operator":"IN","values":["a"]}]'), ("bad", "[1]")):
         strategy = world.strategy(world.flag(name, enabled_in=("development",)))
-        segment = fixtures.insert(conn, "segments", name=name, constraints=constraints)
-        conn.execute("INSERT INTO strategy_segments VALUES (%s, %s)", [strategy, segment["id"]])
+        add_segment(conn, name, constraints, strategy)
     body = client.get(FEATURES, headers=headers).json
     assert [(flag["name"], flag["enabled"]) for flag in body["features"]] == [("bad", False), ("good", True)]
     assert [segment["name"] for segment in body.get("segments", [{"name": "good"}])] == ["good"]
@@ -229,18 +218,95 @@ def test_a_broken_segment_switches_only_its_flags_off(
 
 def test_broken_overrides_switch_their_flag_off(world: World, client: Caller, conn: Connection) -> None:
     flag = world.flag("bad", enabled_in=("development",))
-    row = {
-        "flag_id": flag,
-        "environment": "development",
-        "name": "a",
-        "weight": 1000,
-        "overrides": '[{"contextName":"a"}]',
-    }
-    fixtures.insert(conn, "variants", **row)
+    broken = '[{"contextName":"a"}]'
+    fixtures.insert_variant(conn, flag, "development", None, name="a", weight=1000, overrides=broken)
     assert features(client)["bad"] == features(client)["bad"] | {"enabled": False, "variants": []}
 
 
-def test_the_token_is_marked_as_seen(conn: Connection, client: Caller) -> None:
+def test_token_is_marked_as_seen(conn: Connection, client: Caller) -> None:
     assert client.get(FEATURES).status_code == 200
     statement = "SELECT seen_at IS NOT NULL AS seen FROM api_keys WHERE secret = %s"
     assert conn.execute(statement, [client.key]).fetchone() == {"seen": True}
+
+
+@pytest.fixture
+def on(world: World, client: Caller) -> Caller:
+    """The same client, where one flag is on."""
+    world.flag("checkout", enabled_in=("development",))
+    return client
+
+
+def test_document_names_its_query_and_its_etag(world: World, on: Caller) -> None:
+    response = on.get(FEATURES, headers=NEW)
+    etag = response.headers["ETag"]
+    assert re.fullmatch(r'"[0-9a-f]{12}:[0-9a-f]{16}"', etag)
+    assert response.json["query"] == {"environment": "development", "inlineSegmentConstraints": False}
+    meta = response.json["meta"]
+    assert (meta["etag"], meta["queryHash"]) == (etag, etag[1:13])
+    world.project("hermes")
+    narrow = world.api_key("client", projects=("hermes", "default"))
+    assert narrow.get(f"{FEATURES}?tag=simple:b&tag=simple:a&namePrefix=x&project=z").json["query"] == {
+        "environment": "development",
+        "inlineSegmentConstraints": True,
+        "project": ["default", "hermes"],
+        "namePrefix": "x",
+        "tag": [["simple", "a"], ["simple", "b"]],
+    }
+
+
+def test_each_query_has_an_etag_of_its_own(world: World, on: Caller) -> None:
+    of_project = world.api_key("client", projects=("default",))
+    in_production = world.api_key("client", environment="production")
+    asked = [
+        on.get(FEATURES, headers=NEW),
+        on.get(FEATURES),
+        on.get(f"{FEATURES}?namePrefix=c", headers=NEW),
+        on.get(f"{FEATURES}?tag=simple:beta", headers=NEW),
+        of_project.get(FEATURES, headers=NEW),
+        in_production.get(FEATURES, headers=NEW),
+    ]
+    assert len({response.json["meta"]["queryHash"] for response in asked}) == len(asked)
+    # The order of the parameters does not count, and another token for the same flags gets the same.
+    same = [
+        on.get(f"{FEATURES}?project=a&project=b"),
+        world.api_key("client").get(f"{FEATURES}?project=b&project=a&project=b"),
+    ]
+    assert same[0].headers["ETag"] == same[1].headers["ETag"]
+
+
+def test_client_with_the_current_flags_gets_304(on: Caller) -> None:
+    full = on.get(FEATURES, headers=NEW)
+    etag = full.headers["ETag"]
+    # Apache appends -gzip or -br to the ETag of what it compresses.
+    compressed = [f'{etag[:-1]}-gzip"', f'W/{etag[:-1]}-gzip"', f'"x", {etag[:-1]}-br"']
+    for given in (etag, f"W/{etag}", "*", f'"x", W/{etag} , "y"', *compressed):
+        response = on.get(FEATURES, headers=NEW | {"If-None-Match": given})
+        assert (response.status_code, response.data) == (304, b""), given
+        expected = [etag, "Accept-Encoding, Unleash-Client-Spec", "private, no-cache"]
+        assert [response.headers[name] for name in ("ETag", "Vary", "Cache-Control")] == expected
+    for given in ('"x"', f'{etag[:-1]}-x"', "", etag.strip('"')[:-1], etag.replace('"', "", 1)[:-2], "\xff", '"'):
+        assert on.get(FEATURES, headers=NEW | {"If-None-Match": given}).status_code == 200, given
+
+
+def test_response_is_compressed_if_the_client_accepts_that(on: Caller) -> None:
+    plain = on.get(FEATURES, headers=NEW)
+    assert "Content-Encoding" not in plain.headers
+    for accepted in ("gzip", "deflate, gzip;q=0.5", "*", "GZIP"):
+        headers = NEW | {"Authorization": on.key or "", "Accept-Encoding": accepted}
+        response = on.app.test_client().get(FEATURES, headers=headers)
+        assert response.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(response.data) == plain.data
+        assert response.headers["ETag"] == plain.headers["ETag"]
+        assert response.headers["Content-Type"] == "application/json"
+    for refusing in ("identity", "gzip;q=0", "br", ""):
+        assert "Content-Encoding" not in on.get(FEATURES, headers=NEW | {"Accept-Encoding": refusing}).headers
+
+
+def test_one_flag_is_as_in_the_document(world: World, on: Caller) -> None:
+    for headers in (NEW, {}):
+        [flag] = on.get(FEATURES, headers=headers).json["features"]
+        assert on.get(f"{FEATURES}/checkout", headers=headers).json == flag
+    world.flag("hidden", world.project("hermes"))
+    for token, name in ((on, "unknown"), (world.api_key("client", projects=("default",)), "hidden")):
+        message = refused(token.get(f"{FEATURES}/{name}"), 404, "NotFoundError")
+        assert message == "The token has no flag with that name."

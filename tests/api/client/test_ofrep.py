@@ -1,5 +1,7 @@
 """OFREP, the OpenFeature Remote Evaluation Protocol 0.3."""
 
+from typing import Any
+
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
@@ -8,11 +10,11 @@ from evaluation.context import Fields
 from evaluation.document import Document
 from rules.ofrep import evaluation
 from sql.database import Connection
-from tests.support.evaluation import Json, addresses, one_of, rollout, switched_on
+from tests.support.evaluation import Json, one_of, rollout, switched_on
 from tests.support.flags import depend
-from tests.support.ofrep import PATH, add_variants, evaluated, listed
 from tests.support.world import Caller, World, refused
 
+PATH = "/ofrep/v1/evaluate/flags"
 USER_7 = one_of("userId", "7")
 
 
@@ -22,21 +24,39 @@ def app_token(world: World) -> Caller:
     return world.api_key("client")
 
 
-@pytest.mark.parametrize("kind", ["client", "backend", "frontend", "admin"])
-def test_a_flag_without_variants_is_a_boolean(world: World, kind: str) -> None:
+def add_variants(caller: Caller, *payloads: Json | None, stickiness: str = "userId") -> None:
+    """Give flag f variants named 1, 2, … in development, with these payloads."""
+    variants = [
+        {"name": str(number), "weight": 1000 // len(payloads), "weightType": "variable", "stickiness": stickiness}
+        | ({} if payload is None else {"payload": payload})
+        for number, payload in enumerate(payloads, 1)
+    ]
+    response = caller.put("/api/admin/projects/default/features/f/environments/development/variants", json=variants)
+    assert response.status_code == 200, response.text
+
+
+def evaluated(caller: Caller, key: str = "f", **context: Any) -> Json:
+    """The evaluation of a flag."""
+    response = caller.post(f"{PATH}/{key}", json={"context": context})
+    assert response.status_code == 200, response.text
+    return response.json
+
+
+def listed(response: TestResponse) -> dict[str, Json]:
+    """The evaluations in the response for all flags, by key."""
+    assert response.status_code == 200, response.text
+    return {flag["key"]: flag for flag in response.json["flags"]}
+
+
+def test_flag_without_variants_is_a_boolean(world: World, app_token: Caller) -> None:
     switched_on(world, stale_since="2020-01-01T00:00:00Z", type="experiment")
     metadata = {"project": "default", "type": "experiment", "stale": True, "enabled": True}
-    assert evaluated(world.api_key(kind)) == {
-        "key": "f",
-        "value": True,
-        "reason": "STATIC",
-        "variant": "enabled",
-        "metadata": metadata,
-    }
+    expected = {"key": "f", "value": True, "reason": "STATIC", "variant": "enabled", "metadata": metadata}
+    assert evaluated(app_token) == expected
 
 
 @pytest.mark.parametrize("header", ["Authorization", "X-API-Key", "Bearer"])
-def test_the_token_is_in_one_of_two_headers(world: World, app: Flask, header: str) -> None:
+def test_token_is_in_one_of_two_headers(world: World, app: Flask, header: str) -> None:
     switched_on(world)
     key = world.api_key("client").key or ""
     headers = {"Authorization": f"Bearer {key}"} if header == "Bearer" else {header: key}
@@ -47,55 +67,38 @@ def test_the_token_is_in_one_of_two_headers(world: World, app: Flask, header: st
     refused(Caller(app).get("/api/client/features", headers={"X-API-Key": key}), 401, "AuthenticationRequired")
 
 
-REASONS = [
-    ({}, {}, True, "STATIC"),
-    (USER_7, {"targetingKey": "7"}, True, "TARGETING_MATCH"),
-    (USER_7, {"targetingKey": "8"}, False, "TARGETING_MATCH"),
-    (
-        rollout(100, "default"),
-        {"userId": "7"},
-        True,
-        "STATIC",
-    ),
-    (
-        rollout(99, "userId"),
-        {"userId": "7"},
-        True,
-        "SPLIT",
-    ),
-]
-
-
-@pytest.mark.parametrize(("strategy", "context", "value", "reason"), REASONS)
-def test_the_reason_says_what_decided(
-    world: World, app_token: Caller, strategy: Json, context: Json, value: bool, reason: str
+@pytest.mark.parametrize(
+    ("strategy", "context", "value", "reason"),
+    [
+        (None, {}, True, "STATIC"),
+        (USER_7, {"targetingKey": "7"}, True, "TARGETING_MATCH"),
+        (USER_7, {"targetingKey": "8"}, False, "TARGETING_MATCH"),
+        (rollout(100, "default"), {"userId": "7"}, True, "STATIC"),
+        (rollout(99, "userId"), {"userId": "7"}, True, "SPLIT"),
+    ],
+)
+def test_reason_says_what_decided(
+    world: World, app_token: Caller, strategy: Json | None, context: Json, value: bool, reason: str
 ) -> None:
-    switched_on(world, strategy=strategy or None)
+    switched_on(world, strategy=strategy)
     found = evaluated(app_token, **context)
     assert (found["value"], found["reason"]) == (value, reason)
     assert found["variant"] == ("enabled" if value else "disabled")
 
 
-def test_a_result_is_not_static_if_an_earlier_strategy_or_a_parent_decides_too(
+def test_earlier_strategies_parents_and_environments_count_for_the_reason(
     world: World, app_token: Caller, conn: Connection
 ) -> None:
     # For user 7, the flag could have been on because of the first strategy, with another variant.
     world.strategy(switched_on(world, strategy=USER_7), name="default", sort_order=2)
-    assert (evaluated(app_token)["value"], evaluated(app_token)["reason"]) == (True, "TARGETING_MATCH")
     depend(conn, switched_on(world, "child"), switched_on(world, "parent"))
-    child = evaluated(app_token, "child")
-    assert (child["value"], child["reason"]) == (True, "TARGETING_MATCH")
-
-
-def test_a_flag_that_is_off_in_the_environment_is_disabled(world: World, app_token: Caller) -> None:
-    world.flag("f", enabled_in=("production",))
-    found = evaluated(app_token)
+    for key in ("f", "child"):
+        found = evaluated(app_token, key)
+        assert (found["value"], found["reason"]) == (True, "TARGETING_MATCH")
+    depend(conn, switched_on(world, "orphan"), world.flag("off", enabled_in=("production",)))
+    assert evaluated(app_token, "orphan")["value"] is False
+    found = evaluated(app_token, "off")
     assert (found["value"], found["reason"], found["variant"]) == (False, "DISABLED", "disabled")
-
-
-def test_a_child_of_a_parent_that_is_off_is_off(world: World, app_token: Caller, conn: Connection) -> None:
-    depend(conn, switched_on(world), world.flag("parent"))
-    assert evaluated(app_token)["value"] is False
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ def test_a_child_of_a_parent_that_is_off_is_off(world: World, app_token: Caller,
         ("json", "true", "true"),
     ],
 )
-def test_a_payload_is_the_value_as_it_was_written(
+def test_payload_is_the_value_as_it_was_written(
     world: World, alice: Caller, app_token: Caller, type: str, payload: str, literal: str
 ) -> None:
     switched_on(world)
@@ -135,7 +138,7 @@ def test_null_is_no_value(world: World, alice: Caller, app_token: Caller) -> Non
         assert (found["variant"], "value" in found) == ("1", False)
 
 
-def test_a_list_is_an_error_of_its_flag(world: World, alice: Caller, app_token: Caller) -> None:
+def test_list_is_an_error_of_its_flag(world: World, alice: Caller, app_token: Caller) -> None:
     switched_on(world)
     add_variants(alice, {"type": "json", "value": "[1]"})
     response = app_token.post(f"{PATH}/f", json={})
@@ -146,7 +149,7 @@ def test_a_list_is_an_error_of_its_flag(world: World, alice: Caller, app_token: 
     assert listed(app_token.post(PATH, json={})) == {"f": error}
 
 
-def test_a_variant_without_payload_is_true(world: World, alice: Caller, app_token: Caller) -> None:
+def test_variant_without_payload_is_true(world: World, alice: Caller, app_token: Caller) -> None:
     switched_on(world)
     add_variants(alice, None, None)
     found = [evaluated(app_token, targetingKey=str(user)) for user in range(20)]
@@ -154,13 +157,13 @@ def test_a_variant_without_payload_is_true(world: World, alice: Caller, app_toke
     assert {one["variant"] for one in found} == {"1", "2"}
 
 
-def test_a_result_is_written_once() -> None:
+def test_result_is_written_once() -> None:
     # With the flags, so that their old payloads are forgotten after a change.
     flags = Document({"features": [{"name": "f", "enabled": True, "strategies": [{"name": "default"}]}]})
     assert evaluation(flags, "f", Fields()) is evaluation(flags, "f", Fields())
 
 
-def test_a_flag_with_payloads_has_no_value_while_it_is_off(world: World, alice: Caller, app_token: Caller) -> None:
+def test_flag_with_payloads_has_no_value_while_it_is_off(world: World, alice: Caller, app_token: Caller) -> None:
     switched_on(world, strategy=USER_7)
     add_variants(alice, {"type": "string", "value": "blue"})
     found = evaluated(app_token, targetingKey="8")
@@ -169,19 +172,26 @@ def test_a_flag_with_payloads_has_no_value_while_it_is_off(world: World, alice: 
     assert "value" not in listed(app_token.post(PATH, json={}))["f"]
 
 
-@pytest.mark.parametrize(("type", "payload"), [("json", "{"), ("json", "NaN"), ("number", "three"), ("number", "1_0")])
-def test_a_payload_that_cannot_be_parsed_is_an_error_of_its_flag(
-    world: World, alice: Caller, app_token: Caller, conn: Connection, type: str, payload: str
+@pytest.mark.parametrize(
+    ("type", "payload", "message"),
+    [
+        ("json", "{", "The payload of the variant is not JSON."),
+        ("json", "NaN", "The payload of the variant is not JSON."),
+        ("number", "three", "The payload of the variant is not a number."),
+        ("number", "1_0", "The payload of the variant is not a number."),
+    ],
+)
+def test_payload_that_cannot_be_parsed_is_an_error_of_its_flag(
+    world: World, alice: Caller, app_token: Caller, conn: Connection, type: str, payload: str, message: str
 ) -> None:
     switched_on(world)
     switched_on(world, "good")
     add_variants(alice, {"type": "string", "value": "x"})
     # The admin API refuses such payloads.
     conn.execute("UPDATE variants SET payload_type = %s, payload_value = %s", [type, payload])
-    world.conn.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    conn.execute("SET CONSTRAINTS ALL IMMEDIATE")
     response = app_token.post(f"{PATH}/f", json={})
-    message = refused(response)
-    assert message in ("The payload of the variant is not JSON.", "The payload of the variant is not a number.")
+    assert refused(response) == message
     assert (response.json["key"], response.json["errorCode"]) == ("f", "PARSE_ERROR")
     found = listed(app_token.post(PATH, json={}))
     assert found["f"] == {"key": "f", "errorCode": "PARSE_ERROR", "errorDetails": message}
@@ -201,22 +211,16 @@ def test_a_payload_that_cannot_be_parsed_is_an_error_of_its_flag(
         ("age", "42", {"age": 42}),
         ("properties", "x", {"properties": "x"}),
         ("environment", "development", {"environment": "production"}),
+        # An empty user does not hide the targeting key.
+        ("userId", "7", {"targetingKey": "7", "userId": ""}),
+        ("userId", "7", {"targetingKey": "7", "userId": None}),
     ],
 )
-def test_the_members_of_the_context_are_fields_or_properties(
+def test_members_of_the_context_are_fields_or_properties(
     world: World, app_token: Caller, field: str, value: str, context: Json
 ) -> None:
     switched_on(world, strategy=one_of(field, value))
     assert evaluated(app_token, **context)["value"] is True
-
-
-def test_the_address_of_the_client_is_the_default(world: World, app_token: Caller) -> None:
-    switched_on(world, strategy=addresses("203.0.113.9"))
-    response = app_token.post(f"{PATH}/f", json={}, environ_overrides={"REMOTE_ADDR": "203.0.113.9"})
-    assert response.json["value"] is True
-
-
-# All flags
 
 
 def test_all_flags_are_listed_with_those_that_are_off(world: World, app_token: Caller) -> None:
@@ -230,7 +234,7 @@ def test_all_flags_are_listed_with_those_that_are_off(world: World, app_token: C
     assert [flag["value"] for flag in response.json["flags"]] == [True, False, False]
 
 
-def test_another_user_with_the_etag_of_the_first_gets_their_own_flags(world: World, app_token: Caller) -> None:
+def test_etag_depends_on_the_user(world: World, app_token: Caller) -> None:
     switched_on(world, strategy=USER_7)
 
     def ask(user: str, etag: str = "") -> TestResponse:
@@ -258,3 +262,106 @@ def test_only_projects_of_the_token_exist(world: World) -> None:
         response = token.post(f"{PATH}/{hidden}", json={})
         assert refused(response, 404, "NotFoundError") == "No flag has that name in the projects of the token."
         assert (response.json["key"], response.json["errorCode"]) == (hidden, "FLAG_NOT_FOUND")
+
+
+# The targeting key
+
+
+STICKY = {
+    "default": rollout(50, "default"),
+    "session": rollout(50, "sessionId"),
+    "random": rollout(50, "random"),
+    "user": rollout(50, "userId"),
+}
+NO_KEY = "context.targetingKey: is required, because a rollout or the variants of this flag depend on it"
+
+
+@pytest.mark.parametrize("strategy", STICKY.values(), ids=STICKY)
+def test_targeting_key_always_gets_the_same_result(world: World, app_token: Caller, strategy: Json) -> None:
+    switched_on(world, strategy=strategy)
+    seen: set[bool] = set()
+    for key in map(str, range(12)):
+        found = {evaluated(app_token, targetingKey=key)["value"] for _ in range(4)}
+        assert len(found) == 1
+        seen |= found
+        etag = app_token.post(PATH, json={"context": {"targetingKey": key}}).headers["ETag"]
+        again = app_token.post(PATH, json={"context": {"targetingKey": key}}, headers={"If-None-Match": etag})
+        assert again.status_code == 304
+    assert seen == {True, False}
+
+
+def test_no_session_is_invented(world: World, app_token: Caller) -> None:
+    session = {"contextName": "sessionId", "operator": "STR_CONTAINS", "values": ["7"]}
+    switched_on(world, strategy={"constraints": [session]})
+    switched_on(world, "by-session", strategy=rollout(50, "sessionId"))
+    assert evaluated(app_token, targetingKey="7")["value"] is False
+    # A session of the context decides, not the key.
+    by_session = {str(n): evaluated(app_token, "by-session", targetingKey="1", sessionId=str(n)) for n in range(20)}
+    assert {one["value"] for one in by_session.values()} == {True, False}
+
+
+@pytest.mark.parametrize("context", [{}, {"targetingKey": ""}, {"targetingKey": None, "userId": ""}, {"plan": "gold"}])
+@pytest.mark.parametrize("strategy", STICKY.values(), ids=STICKY)
+def test_sticky_rollout_needs_a_targeting_key(world: World, app_token: Caller, strategy: Json, context: Json) -> None:
+    switched_on(world, strategy=strategy)
+    response = app_token.post(f"{PATH}/f", json={"context": context})
+    assert refused(response) == NO_KEY
+    error = {"key": "f", "errorCode": "TARGETING_KEY_MISSING", "errorDetails": NO_KEY}
+    assert error.items() <= response.json.items()
+    switched_on(world, "kill-switch")
+    switched_on(world, "off", strategy=rollout(0, "userId"))
+    switched_on(world, "all", strategy=rollout(100, "default"))
+    found = listed(app_token.post(PATH, json={"context": context}))
+    assert found.pop("f") == error
+    assert {key: flag["value"] for key, flag in found.items()} == {"kill-switch": True, "off": False, "all": True}
+
+
+@pytest.mark.parametrize("stickiness", ["default", "random", "userId", "sessionId"])
+def test_several_variants_need_a_targeting_key(world: World, alice: Caller, app_token: Caller, stickiness: str) -> None:
+    switched_on(world)
+    add_variants(alice, None, None, stickiness=stickiness)
+    response = app_token.post(f"{PATH}/f", json={})
+    assert (refused(response), response.json["errorCode"]) == (NO_KEY, "TARGETING_KEY_MISSING")
+    assert evaluated(app_token, userId="7")["value"] is True
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("path", [PATH, f"{PATH}/f"])
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", "PARSE_ERROR"),
+        (b"{", "PARSE_ERROR"),
+        (b"\xff", "PARSE_ERROR"),
+        (b"[]", "INVALID_CONTEXT"),
+        (b'{"context": "x"}', "INVALID_CONTEXT"),
+        (b'{"context": {"a": "%s"}}' % (b"x" * 1001), "INVALID_CONTEXT"),
+        (b'{"context": {"\\ud800": "x"}}', "INVALID_CONTEXT"),
+    ],
+)
+def test_invalid_body_is_refused_in_the_form_of_ofrep(app_token: Caller, path: str, body: bytes, code: str) -> None:
+    response = app_token.post(path, data=body, content_type="application/json")
+    refused(response)
+    assert response.json["errorCode"] == code
+    assert response.json.get("key") == ("f" if path != PATH else None)
+
+
+def test_other_refusals_have_the_form_of_ofrep_too(app: Flask, alice: Caller, app_token: Caller) -> None:
+    unknown = {"X-API-Key": "unknown-token-1234"}
+    for response, status, name in (
+        (Caller(app).post(f"{PATH}/f", json={}), 401, "AuthenticationRequired"),
+        (Caller(app).post(f"{PATH}/f", json={}, headers=unknown), 401, "AuthenticationRequired"),
+        (alice.post(f"{PATH}/f", json={}), 403, "NoAccessError"),
+        (app_token.post(f"{PATH}/f", data=b"x"), 415, "ContentTypeError"),
+    ):
+        refused(response, status, name)
+        assert (response.json["key"], response.json["errorCode"]) == ("f", "GENERAL")
+
+
+@pytest.mark.parametrize(("path", "key"), [(PATH, None), (f"{PATH}/f", "f"), (f"{PATH}/a%20b", "a b")])
+def test_other_method_is_refused_in_the_form_of_ofrep(app_token: Caller, path: str, key: str | None) -> None:
+    response = app_token.get(path)
+    refused(response, 405, "MethodNotAllowedError")
+    assert (response.json.get("key"), response.json["errorCode"]) == (key, "GENERAL")

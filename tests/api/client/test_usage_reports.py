@@ -1,4 +1,6 @@
-"""Usage that applications report: what is counted, for which hour, environment and project, and what is dropped."""
+"""Usage that applications report: what is counted, for which hour, environment and project, what is dropped, and what
+people read of it.
+"""
 
 import json
 from datetime import timedelta
@@ -7,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sql.database import Connection, value
+from serving import body_limits
+from sql.database import Connection, rows, value
 from tests.support import fixtures
 from tests.support.reports import (
     BULK,
@@ -25,12 +28,13 @@ from tests.support.reports import (
 from tests.support.world import Caller, World, refused
 
 YES = {"yes": 1, "no": 0}
+FLAG = "/api/admin/projects/default/features/f"
 
 
 @pytest.fixture
 def client(world: World) -> Caller:
-    """A client token for development, and the flag f."""
-    world.flag("f")
+    """A client token for development, and the flag f of last week."""
+    world.flag("f", created_at=hour(days=7))
     return world.api_key("client")
 
 
@@ -40,18 +44,15 @@ def test_usage_adds_up_by_flag_and_hour(world: World, client: Caller, conn: Conn
         report(client, {"f": {"yes": 3, "no": 1}, "g": {"yes": 0, "no": 5}})
     report(client, {"f": {"yes": 1, "no": 0}}, app="other")
     report(client, {"f": {"yes": 7, "no": 0}}, start=hour(hours=3).isoformat())
+    # Without usage, an entry is no row.
+    report(client, {"f": {"yes": 0, "no": 0, "variants": {"disabled": 0}}}, app="quiet")
+    assert names(conn) == ["other", "quiet", "shop"]
     assert usage(conn) == [
         ("f", "development", "other", hour(), 1, 0),
         ("f", "development", "shop", hour(hours=3), 7, 0),
         ("f", "development", "shop", hour(), 6, 2),
         ("g", "development", "shop", hour(), 0, 10),
     ]
-
-
-def test_entries_without_usage_are_no_rows(client: Caller, conn: Connection) -> None:
-    report(client, {"f": {"yes": 0, "no": 0, "variants": {"disabled": 0}}})
-    assert usage(conn) == []
-    assert names(conn) == ["shop"]
 
 
 def test_variants_of_the_flag_are_counted(world: World, client: Caller, conn: Connection) -> None:
@@ -89,9 +90,7 @@ def test_variants_of_the_flag_are_counted(world: World, client: Caller, conn: Co
     # pytest-xdist refuses workers whose tests have different names, so the names do not tell the hour.
     ids=count(),
 )
-def test_the_hour_is_that_of_the_start_of_the_bucket(
-    client: Caller, conn: Connection, start: Any, expected: Any
-) -> None:
+def test_hour_is_that_of_the_start_of_the_bucket(client: Caller, conn: Connection, start: Any, expected: Any) -> None:
     document = metrics({"f": YES})
     document["bucket"]["start"] = start
     assert client.post(METRICS, json=document).status_code == 202
@@ -107,29 +106,25 @@ GARBAGE = [
     b"\xff\xfe\x00",
     b"[]",
     b"null",
-    b"7",
-    b'"text"',
     b"[" * 100_000,
     b'{"a":' * 10_000,
     b"{}",
     b'{"appName": "shop"}',
-    b'{"appName": "shop", "bucket": null}',
-    b'{"appName": "shop", "bucket": null, "impactMetrics": [{"name": "a", "help": "b", "type": "counter"}]}',
     b'{"appName": "shop", "bucket": []}',
     b'{"appName": "shop", "bucket": {}}',
-    b'{"appName": "shop", "bucket": {"toggles": null}}',
     b'{"appName": "shop", "bucket": {"toggles": []}}',
     b'{"appName": "shop", "bucket": {"toggles": {"f": null, "g": [], "h": 1}}}',
     b'{"appName": "shop", "bucket": {"toggles": {"f": {"yes": 1e400}}}}',
     b'{"appName": "shop", "bucket": {"toggles": {"f": {"yes": NaN}}}}',
     b'{"appName": "shop", "bucket": {"toggles": {"f": {"yes": ' + b"9" * 5000 + b"}}}}",
     b'{"bucket": {"toggles": {"f": {"yes": 1}}}}',
-    b'{"appName": null, "bucket": {"toggles": {"f": {"yes": 1}}}}',
     b'{"appName": 5, "bucket": {"toggles": {"f": {"yes": 1}}}}',
     b'{"appName": "", "bucket": {"toggles": {"f": {"yes": 1}}}}',
     b'{"appName": "a\\u0000b", "bucket": {"toggles": {"f": {"yes": 1}}}}',
     b'{"appName": "\\ud800", "bucket": {"toggles": {"f": {"yes": 1}}}}',
     b'{"appName": "' + b"x" * 256 + b'", "bucket": {"toggles": {"f": {"yes": 1}}}}',
+    # Above the ten mebibytes of a report.
+    json.dumps(metrics({"f": YES}, start="2026-01-01")).encode() + b" " * (10 << 20),
 ]
 
 
@@ -146,7 +141,7 @@ def test_garbage_is_accepted_and_the_next_report_counts(
 
 @pytest.mark.parametrize("wrong", [-1, 2**31, 2**63, 10**400, 1.5, True, "1", None, [], {}], ids=str)
 @pytest.mark.parametrize("answer", ["yes", "no"])
-def test_an_entry_with_an_invalid_count_is_dropped_alone(
+def test_entry_with_an_invalid_count_is_dropped_alone(
     client: Caller, world: World, conn: Connection, wrong: Any, answer: str
 ) -> None:
     world.flag("g")
@@ -155,7 +150,7 @@ def test_an_entry_with_an_invalid_count_is_dropped_alone(
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "x" * 101])
-def test_an_entry_with_an_invalid_name_is_dropped_alone(client: Caller, conn: Connection, name: str) -> None:
+def test_entry_with_an_invalid_name_is_dropped_alone(client: Caller, conn: Connection, name: str) -> None:
     body = json.dumps(metrics({name: YES, "f": YES | {"variants": {name: 1, "disabled": 1}}}))
     assert client.post(METRICS, data=body).status_code == 202
     assert counts(conn) == {"f": (1, 0)}
@@ -166,24 +161,25 @@ def test_an_entry_with_an_invalid_name_is_dropped_alone(client: Caller, conn: Co
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "\xff", "multipart/form-data"]
 )
-def test_any_content_type_is_read(client: Caller, conn: Connection, content_type: str) -> None:
-    body = json.dumps(metrics({"f": YES}))
+def test_any_content_type_is_read_above_the_limit_of_other_bodies(
+    client: Caller, conn: Connection, content_type: str
+) -> None:
+    body = json.dumps(metrics({"f": YES})).encode() + b" " * client.app.config["MAX_BODY_BYTES"]
     assert client.post(METRICS, data=body, content_type=content_type).status_code == 202
     assert counts(conn) == {"f": (1, 0)}
 
 
-def test_a_report_above_the_limit_of_other_bodies_is_counted(client: Caller, conn: Connection) -> None:
-    body = json.dumps(metrics({"f": YES})).encode() + b" " * client.app.config["MAX_BODY_BYTES"]
-    assert client.post(METRICS, data=body).status_code == 202
-    assert counts(conn) == {"f": (1, 0)}
-
-
-@pytest.mark.parametrize("path", [METRICS, BULK])
-def test_a_report_above_ten_mebibytes_is_read_and_dropped(client: Caller, conn: Connection, path: str) -> None:
-    body = json.dumps(metrics({"f": YES})).encode() + b" " * (10 << 20)
-    assert client.post(path, data=body).status_code == 202
-    assert usage(conn) == []
-    report(client, {"f": YES})
+def test_worker_reads_one_large_report_at_a_time(
+    client: Caller, conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(client.app.config, "WAIT_SECONDS", 0.01)
+    small = metrics({"f": YES})
+    large = b" " * (2 << 20)
+    with body_limits.LARGE_REPORTS:
+        message = refused(client.post(METRICS, data=large), 503, "UnavailableError")
+        assert message == "Too many large requests. Try again later."
+        assert client.post(METRICS, json=small).status_code == 202
+    assert client.post(METRICS, data=large).status_code == 202
     assert counts(conn) == {"f": (1, 0)}
 
 
@@ -203,7 +199,7 @@ def test_archived_flags_count_and_deleted_ones_do_not(world: World, client: Call
     assert unknown(conn) == [("deleted", "shop", "development")]
 
 
-def test_a_token_reports_for_its_own_projects(world: World, conn: Connection, caplog: Any) -> None:
+def test_token_reports_for_its_own_projects(world: World, conn: Connection, caplog: Any) -> None:
     for project in ("here", "there", "elsewhere"):
         world.flag(f"flag-{project}", world.project(project))
     flags = {f"flag-{project}": YES for project in ("here", "there", "elsewhere")}
@@ -214,27 +210,26 @@ def test_a_token_reports_for_its_own_projects(world: World, conn: Connection, ca
     assert "usage of a flag that the token cannot see" in caplog.text
 
 
-def test_the_environment_of_the_token_wins(client: Caller, conn: Connection) -> None:
-    report(client, {"f": YES}, environment="production")
-    assert [row[1] for row in usage(conn)] == ["development"]
-
-
 @pytest.mark.parametrize(
-    ("requested", "expected"),
-    [({"environment": "production"}, ["production"]), ({}, ["development"]), ({"environment": 5}, ["development"])],
+    ("kind", "requested", "expected"),
+    [
+        ("client", {"environment": "production"}, "development"),
+        ("admin", {"environment": "production"}, "production"),
+        ("admin", {}, "development"),
+        ("admin", {"environment": 5}, "development"),
+    ],
 )
-def test_a_token_for_all_environments_takes_that_of_the_report(
-    world: World, conn: Connection, requested: dict[str, Any], expected: list[str]
+def test_only_tokens_for_all_environments_choose_one(
+    world: World, conn: Connection, kind: str, requested: dict[str, Any], expected: str
 ) -> None:
     world.flag("f")
-    report(world.api_key("admin"), {"f": YES}, **requested)
-    assert [row[1] for row in usage(conn)] == expected
+    report(world.api_key(kind), {"f": YES}, **requested)
+    assert [row[1] for row in usage(conn)] == [expected]
 
 
-def test_an_environment_that_does_not_exist_is_dropped(world: World, conn: Connection, caplog: Any) -> None:
+def test_unknown_environment_is_dropped(world: World, conn: Connection, caplog: Any) -> None:
     world.flag("f")
-    admin = world.api_key("admin")
-    report(admin, {"f": YES, "g": YES}, app="of nowhere", environment="nowhere")
+    report(world.api_key("admin"), {"f": YES, "g": YES}, app="of nowhere", environment="nowhere")
     assert (usage(conn), unknown(conn), instances(conn)) == ([], [], [])
     assert "usage in an environment that does not exist" in caplog.text
 
@@ -266,7 +261,7 @@ def test_bulk_reports_of_several_applications(client: Caller, world: World, conn
     assert [(row["app_name"], row["instance_id"]) for row in instances(conn)] == [("c", "c-1")]
 
 
-def test_an_admin_token_reports_in_bulk_for_all_environments(world: World, conn: Connection) -> None:
+def test_admin_token_reports_in_bulk_for_all_environments(world: World, conn: Connection) -> None:
     world.flag("f")
     entry = {"featureName": "f", "appName": "a", "yes": 1, "no": 0}
     entries = [entry | {"environment": name} for name in ("development", "production")]
@@ -286,15 +281,69 @@ def test_browsers_report_with_frontend_tokens(world: World, conn: Connection) ->
     assert instances(conn) == []
 
 
-def test_tokens_of_the_wrong_kind_are_refused(world: World, victor: Caller, stranger: Caller, conn: Connection) -> None:
-    world.flag("f")
-    document = metrics({"f": YES})
-    for caller, path, status, name in [
-        (world.api_key("frontend"), METRICS, 403, "NoAccessError"),
-        (world.api_key("client"), "/api/frontend/client/metrics", 403, "NoAccessError"),
-        (victor, METRICS, 403, "NoAccessError"),
-        (stranger, METRICS, 401, "AuthenticationRequired"),
-    ]:
-        refused(caller.post(path, json=document), status, name)
-        refused(caller.post(path, data=b"garbage"), status, name)
-    assert (usage(conn), names(conn)) == ([], [])
+# When flags were seen
+
+
+def sightings(conn: Connection) -> list[tuple[Any, ...]]:
+    """Return (environment, application, first_at, last_at) of all flags. None: now."""
+    statement = """
+        SELECT environment, app_name, nullif(first_at, now()) AS first_at, nullif(last_at, now()) AS last_at
+          FROM flag_sightings ORDER BY environment, app_name
+    """
+    return [tuple(row.values()) for row in rows(conn, statement)]
+
+
+def test_each_application_is_seen_now_or_at_the_end_of_a_past_hour(client: Caller, conn: Connection) -> None:
+    report(client, {"f": YES}, app="now")
+    report(client, {"f": YES}, app="past", start=hour(hours=5).isoformat())
+    past = hour(hours=4)
+    assert sightings(conn) == [("development", "now", None, None), ("development", "past", past, past)]
+    report(client, {"f": YES}, app="past", start=hour(hours=9).isoformat())
+    report(client, {"f": YES}, app="past")
+    assert sightings(conn)[1] == ("development", "past", hour(hours=8), None)
+
+
+def test_sighting_is_written_once_a_minute(client: Caller, conn: Connection) -> None:
+    report(client, {"f": YES})
+    for seconds, is_written in ((59, False), (61, True)):
+        conn.execute("UPDATE flag_sightings SET last_at = now() - %s * interval '1 second'", [seconds])
+        report(client, {"f": YES})
+        assert (sightings(conn)[0][3] is None) == is_written
+
+
+def test_usage_from_before_the_flag_is_no_sighting(world: World, client: Caller, conn: Connection) -> None:
+    world.flag("new", created_at=hour(hours=2) + timedelta(minutes=59))
+    report(client, {"new": YES}, start=hour(hours=3).isoformat())
+    assert sightings(conn) == []
+    assert counts(conn) == {"new": (1, 0)}
+    report(client, {"new": YES}, start=hour(hours=2).isoformat())
+    assert len(sightings(conn)) == 1
+
+
+@pytest.mark.parametrize(("kind", "path", "status"), [("client", "", 202), ("frontend", "/frontend", 200)])
+def test_reported_usage_is_read_everywhere(
+    world: World, alice: Caller, conn: Connection, kind: str, path: str, status: int
+) -> None:
+    world.flag("f", enabled_in=("production",), created_at=value(conn, "SELECT now() - interval '1 minute'"))
+    overview = "/api/admin/projects/default/overview"
+    assert alice.get(overview).json["onboardingStatus"]["status"] == "first-flag-created"
+    caller = world.api_key(kind, environment="production")
+    body: dict[str, Any] = metrics({"f": {"yes": 3, "no": 4}, "typo": {"yes": 1, "no": 0}})
+    url = f"/api{path}/client/metrics"
+    assert [caller.post(url, json=body).status_code for _ in range(2)] == [status, status]
+    assert alice.get(overview).json["onboardingStatus"] == {"status": "onboarded"}
+    flag = alice.get(FLAG).json
+    assert [(place["yes"], place["no"]) for place in flag["environments"]] == [(0, 0), (6, 8)]
+    now = value(conn, "SELECT iso(now())")
+    assert [flag["lastSeenAt"], *(place["lastSeenAt"] for place in flag["environments"])] == [now, None, now]
+    assert [stage["stage"] for stage in alice.get(f"{FLAG}/lifecycle").json] == ["initial", "live"]
+    [trend] = alice.get("/api/admin/insights").json["metricsSummaryTrends"]
+    totals = {"totalYes": 6, "totalNo": 8, "totalRequests": 14, "totalApps": 1, "totalFlags": 1, "totalEnvironments": 1}
+    assert {name: trend[name] for name in totals} == totals
+    [row] = alice.get("/api/admin/client-metrics/features/f/raw").json["data"]
+    assert (row["appName"], row["environment"], row["yes"], row["no"]) == ("shop", "production", 6, 8)
+    assert alice.get("/api/admin/client-metrics/features/f").json["seenApplications"] == ["shop"]
+    shop = alice.get("/api/admin/metrics/applications/shop").json
+    assert shop["usage"] == [{"project": "default", "environments": ["production"]}]
+    [unknown] = alice.get("/api/admin/metrics/unknown-flags").json["unknownFlags"]
+    assert (unknown["name"], unknown["appName"], unknown["environment"]) == ("typo", "shop", "production")

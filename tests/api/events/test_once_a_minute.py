@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from sql.database import Connection, connect, rows, value
+from sql.database import Connection, connect, value
 from tests.support.races import at_once, statuses
 from tests.support.world import Caller, World
 
 FLAG = "/api/admin/projects/default/features/f/favorites"
 PROJECT = "/api/admin/projects/default/favorites"
 EXPORT = "/api/admin/features-batch/export"
-FAVORITES = [(FLAG, "feature", "flag_favorites"), (PROJECT, "project", "project_favorites")]
 
 
 def types(world: World, since: int) -> list[str]:
@@ -34,11 +33,19 @@ def export(caller: Caller, environment: str = "development", **selector: Any) ->
     assert caller.post(EXPORT, json={"environment": environment} | (selector or {"features": []})).status_code == 200
 
 
-@pytest.mark.parametrize(("path", "kind", "table"), FAVORITES)
-def test_a_favourite_that_goes_on_and_off_is_recorded_once_a_minute(
-    conn: Connection, world: World, victor: Caller, alice: Caller, path: str, kind: str, table: str
+@pytest.mark.parametrize(
+    ("path", "other", "kind", "table"),
+    [
+        (FLAG, FLAG.replace("/f/", "/g/"), "feature", "flag_favorites"),
+        (PROJECT, PROJECT.replace("default", "other"), "project", "project_favorites"),
+    ],
+)
+def test_favourite_is_recorded_once_a_minute(
+    conn: Connection, world: World, victor: Caller, alice: Caller, path: str, other: str, kind: str, table: str
 ) -> None:
+    world.project("other")
     world.flag("f")
+    world.flag("g")
     since = world.last_event_id()
     both = [f"{kind}-favorited", f"{kind}-unfavorited"]
     for _ in range(3):
@@ -47,33 +54,14 @@ def test_a_favourite_that_goes_on_and_off_is_recorded_once_a_minute(
         assert victor.delete(path).status_code == 200
         assert value(conn, f"SELECT count(*) FROM {table}") == 0  # pyright: ignore
     assert types(world, since) == both
-    assert alice.post(path).status_code == 200
-    assert types(world, since) == [*both, both[0]]
-    date_back(conn, since, 55)
-    victor.post(path)
-    victor.delete(path)
-    assert types(world, since) == [*both, both[0]]
-    date_back(conn, since, 61)
-    victor.post(path)
-    victor.delete(path)
-    assert types(world, since) == [*both, both[0], *both]
-
-
-def test_a_favourite_of_another_flag_or_project_is_an_event_of_its_own(world: World, victor: Caller) -> None:
-    world.project("other")
-    for name, project in (("f", "default"), ("g", "default"), ("h", "other")):
-        world.flag(name, project)
-    since = world.last_event_id()
-    paths = [
-        FLAG,
-        FLAG.replace("/f/", "/g/"),
-        "/api/admin/projects/other/features/h/favorites",
-        PROJECT,
-        "/api/admin/projects/other/favorites",
-    ]
-    for path in paths:
-        assert victor.post(path).status_code == 200
-    assert types(world, since) == ["feature-favorited"] * 3 + ["project-favorited"] * 2
+    # Those of other users, flags and projects are events of their own.
+    assert alice.post(path).status_code == victor.post(other).status_code == 200
+    recorded = [*both, both[0], both[0]]
+    for age, more in ((55, []), (61, both)):
+        date_back(conn, since, age)
+        victor.post(path)
+        victor.delete(path)
+        assert types(world, since) == [*recorded, *more]
 
 
 def test_exports_are_recorded_once_a_minute_by_author_and_environment(
@@ -85,9 +73,9 @@ def test_exports_are_recorded_once_a_minute_by_author_and_environment(
         export(victor)
         export(victor, features=["f"])
     assert [event["data"]["features"] for event in world.events(since)] == [["f"]]
-    # A key can have the name of a user.
-    key, other = world.api_key(name="victor@example.org"), world.api_key(name="deploy")
-    for caller in (alice, key, other, key, other):
+    # A key can have the name of a user, or of another key.
+    key, *others = (world.api_key(name=name) for name in ("victor@example.org", "deploy", "deploy"))
+    for caller in (alice, key, *others, key, *others):
         export(caller)
     export(key, "production")
     authors = [
@@ -99,6 +87,7 @@ def test_exports_are_recorded_once_a_minute_by_author_and_environment(
         ("alice@example.org", alice.id, "development"),
         ("victor@example.org", None, "development"),
         ("deploy", None, "development"),
+        ("deploy", None, "development"),
         ("victor@example.org", None, "production"),
     ]
     date_back(conn, since, 61)
@@ -108,14 +97,9 @@ def test_exports_are_recorded_once_a_minute_by_author_and_environment(
 
 
 @pytest.fixture(scope="module")
-def url(make_database: Callable[..., str]) -> str:
-    """The database of the races."""
-    return make_database()
-
-
-@pytest.fixture(scope="module")
-def committed(make_app: Callable[..., Flask], url: str) -> Iterator[World]:
-    """The service on it."""
+def committed(make_app: Callable[..., Flask], make_database: Callable[..., str]) -> Iterator[World]:
+    """The service on a database of its own."""
+    url = make_database()
     with connect(url) as conn:
         yield World(make_app(url), conn)
 
@@ -130,8 +114,6 @@ def test_eight_at_once_write_one_event(committed: World, number: int) -> None:
     calls = [lambda: user.post(EXPORT, json={"environment": "development", "features": []})] * 8
     calls += [lambda: user.post(path), lambda: user.delete(path)] * 4
     assert statuses(at_once(*calls)) == {200: 16}
-    found = Counter(
-        row["type"] for row in rows(committed.conn, "SELECT type FROM events WHERE id > %(id)s", {"id": since})
-    )
+    found = Counter(types(committed, since))
     assert found.pop("features-exported") == 1
     assert max(found.values()) == 1

@@ -14,6 +14,7 @@ from rules.access import SYSTEM
 from sql import event_search, events
 from sql.database import connect, value
 from sql.events import Event
+from tests.support import fixtures
 from tests.support.embedded_server import own_server
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service
@@ -22,11 +23,13 @@ from tests.support.world import Caller, World, refused
 SEARCH = "/api/admin/search/events"
 DEPRECATED = "/api/admin/events/search"
 FLAGS = "/api/admin/projects/default/features"
+FOUND = "/api/admin/search/features"
 EXPORT = "/api/admin/features-batch/export"
-FEWER = "The response would exceed 64 MiB. Ask for fewer events: set a smaller limit."
-FEWER_OF_FLAG = (
-    "The response would exceed 64 MiB. Ask for fewer: use GET /api/admin/search/events with feature and limit."
-)
+PROJECT = "/api/admin/projects/default"
+FEWER = "The response would exceed 64 MiB. Ask for fewer"
+FEWER_EVENTS = f"{FEWER} events: set a smaller limit."
+OVERVIEW = "Use GET /api/admin/projects/{projectId}/overview, and GET /api/admin/search/features for the flags."
+FEWER_OF_FLAG = f"{FEWER}: use GET /api/admin/search/events with feature and limit."
 KEY = {"Authorization": ADMIN_KEY}
 MIB = 1 << 20
 # What was measured for 60 MB of events, and a third more: 170 MiB in the worker and 480 MiB in PostgreSQL. A refusal
@@ -36,7 +39,7 @@ MOST_OF_POSTGRESQL = 640 * MIB
 MOST_OF_REFUSAL = 40 * MIB
 
 
-def test_a_page_is_measured_by_the_bytes_of_its_payloads(
+def test_page_is_measured_by_the_bytes_of_its_payloads(
     world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.conn.execute("TRUNCATE events")
@@ -52,120 +55,89 @@ def test_a_page_is_measured_by_the_bytes_of_its_payloads(
     for ask in asked:
         monkeypatch.setattr(event_search, "PAGE_BYTES", 2 * size)
         assert len(ask(2).json["events"]) == 2
-        assert "Ask for fewer events" in refused(ask(3))
+        assert refused(ask(3)) == FEWER_EVENTS
         monkeypatch.setattr(event_search, "PAGE_BYTES", 2 * size - 1)
-        assert "Ask for fewer events" in refused(ask(2))
+        assert refused(ask(2)) == FEWER_EVENTS
         assert len(ask(1).json["events"]) == 1
     monkeypatch.setattr(event_search, "PAGE_BYTES", 3 * size)
     assert len(alice.get("/api/admin/events/f").json["events"]) == 3
     monkeypatch.setattr(event_search, "PAGE_BYTES", 3 * size - 1)
-    assert "with feature and limit" in refused(alice.get("/api/admin/events/f"))
+    assert refused(alice.get("/api/admin/events/f")) == FEWER_OF_FLAG
     # The total of a page without events is known all the same.
     monkeypatch.setattr(event_search, "PAGE_BYTES", 0)
     assert alice.get(SEARCH, query_string={"type": "IS:tag-deleted"}).json == {"events": [], "total": 0}
 
 
-def test_a_list_of_flags_is_measured_by_the_bytes_of_its_texts(
-    world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "path", "sent", "fewer", "advice"),
+    [
+        (
+            "flags.core",
+            FLAGS,
+            {},
+            {"namePrefix": "a"},
+            "flags: use namePrefix or tag, or GET /api/admin/search/features.",
+        ),
+        ("flags.search", FOUND, {}, {"limit": 1}, "flags: set a smaller limit."),
+        ("flags.transfer", EXPORT, {"features": ["a", "b"]}, {"features": ["a"]}, "Export fewer flags at a time."),
+        ("projects.health_report", PROJECT, {}, None, OVERVIEW),
+        ("projects.health_report", f"{PROJECT}/health-report", {}, None, OVERVIEW),
+    ],
+)
+def test_flags_are_measured_by_the_bytes_of_their_texts(
+    world: World,
+    alice: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    path: str,
+    sent: Any,
+    fewer: Any,
+    advice: str,
 ) -> None:
-    for name in ("a", "b"):
-        assert alice.post(f"{FLAGS}", json={"name": name, "description": "é" * 50}).status_code == 201
-        assert (
-            alice.post(f"/api/admin/features/{name}/tags", json={"type": "simple", "value": "x" * 44}).status_code
-            == 201
-        )
     # 100 bytes of each description, and 50 of "simple" and the tag.
-    asked: list[tuple[str, Callable[[], Any], Callable[[], Any], str]] = [
-        (
-            "sql.flags.core",
-            lambda: alice.get(FLAGS),
-            lambda: alice.get(FLAGS, query_string={"namePrefix": "a"}),
-            "Ask for fewer flags: use namePrefix or tag, or GET /api/admin/search/features.",
-        ),
-        (
-            "sql.flags.search",
-            lambda: alice.get("/api/admin/search/features"),
-            lambda: alice.get("/api/admin/search/features", query_string={"limit": 1}),
-            "Ask for fewer flags: set a smaller limit.",
-        ),
-        (
-            "sql.flags.transfer",
-            lambda: alice.post(EXPORT, json={"environment": "development", "features": ["a", "b"]}),
-            lambda: alice.post(EXPORT, json={"environment": "development", "features": ["a"]}),
-            "Export fewer flags at a time.",
-        ),
-    ]
-    for module, ask, ask_for_fewer, advice in asked:
-        monkeypatch.setattr(f"{module}.PAGE_BYTES", 300)
-        assert len(ask().json["features"]) == 2
-        monkeypatch.setattr(f"{module}.PAGE_BYTES", 299)
-        recorded = value(world.conn, "SELECT count(*) FROM events WHERE type = 'features-exported'")
-        assert refused(ask()).endswith(advice)
-        assert value(world.conn, "SELECT count(*) FROM events WHERE type = 'features-exported'") == recorded
-        assert len(ask_for_fewer().json["features"]) == 1
-
-
-@pytest.mark.parametrize("path", ["/api/admin/projects/default", "/api/admin/projects/default/health-report"])
-def test_a_project_with_its_flags_is_measured_by_the_bytes_of_their_texts(
-    alice: Caller, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
     for name in ("a", "b"):
         assert alice.post(FLAGS, json={"name": name, "description": "é" * 50}).status_code == 201
-    monkeypatch.setattr("sql.projects.health_report.PAGE_BYTES", 200)
-    assert len(alice.get(path).json["features"]) == 2
-    monkeypatch.setattr("sql.projects.health_report.PAGE_BYTES", 199)
-    advice = "Use GET /api/admin/projects/{projectId}/overview, and GET /api/admin/search/features for the flags."
-    assert refused(alice.get(path)).endswith(advice)
+        tag = {"type": "simple", "value": "x" * 44}
+        assert alice.post(f"/api/admin/features/{name}/tags", json=tag).status_code == 201
+
+    def ask(given: dict[str, Any]) -> Any:
+        if path == EXPORT:
+            return alice.post(path, json={"environment": "development"} | given)
+        return alice.get(path, query_string=given)
+
+    monkeypatch.setattr(f"sql.{module}.PAGE_BYTES", 300)
+    assert len(ask(sent).json["features"]) == 2
+    monkeypatch.setattr(f"sql.{module}.PAGE_BYTES", 299)
+    since = world.last_event_id()
+    assert refused(ask(sent)).endswith(advice)
+    assert world.last_event_id() == since
+    assert fewer is None or len(ask(fewer).json["features"]) == 1
 
 
-# What is put on flag a in one environment: a thousand bytes each.
-PLACED = (
-    "WITH place AS (SELECT flag_id, environment FROM flag_environments WHERE environment = 'development') INSERT INTO"
-)
-LARGE = {
-    "parameters": (
-        (
-            f"{PLACED} strategies (id, flag_id, environment, name, parameters) "
-            "SELECT 'x', flag_id, environment, 'default', %s FROM place"
-        ),
-        {"groupId": "x" * 1000},
-    ),
+# What is put on a flag: a thousand bytes each.
+LARGE: dict[str, tuple[str, dict[str, Any]]] = {
+    "parameters": ("strategies", {"parameters": {"groupId": "x" * 1000}}),
     "constraints": (
-        (
-            f"{PLACED} strategies (id, flag_id, environment, name, constraints) "
-            "SELECT 'x', flag_id, environment, 'default', %s FROM place"
-        ),
-        [{"contextName": "userId", "operator": "IN", "values": ["x" * 1000]}],
+        "strategies",
+        {"constraints": [{"contextName": "userId", "operator": "IN", "values": ["x" * 1000]}]},
     ),
-    "overrides": (
-        (
-            f"{PLACED} variants (flag_id, environment, name, weight, overrides) "
-            "SELECT flag_id, environment, 'x', 1000, %s FROM place"
-        ),
-        [{"contextName": "userId", "values": ["x" * 1000]}],
-    ),
-    "payload": (
-        f"{PLACED} variants (flag_id, environment, name, weight, payload_type, payload_value)"
-        " SELECT flag_id, environment, 'x', 1000, 'json', %s FROM place",
-        "x" * 1000,
-    ),
-    "legal values": (
-        "WITH field AS (INSERT INTO context_fields (name, legal_values) VALUES ('field', %s) RETURNING name), place AS"
-        " (SELECT flag_id, environment, name FROM flag_environments, field WHERE environment = 'development')"
-        " INSERT INTO strategies (id, flag_id, environment, name, parameters)"
-        " SELECT 'x', flag_id, environment, 'default', json_build_object('stickiness', name) FROM place",
-        [{"value": "x" * 1000}],
-    ),
+    "overrides": ("variants", {"overrides": [{"contextName": "userId", "values": ["x" * 1000]}]}),
+    "payload": ("variants", {"payload_type": "json", "payload_value": "x" * 1000}),
+    "legal values": ("strategies", {"parameters": {"stickiness": "field"}}),
 }
 
 
 @pytest.mark.parametrize("part", LARGE)
-def test_an_export_is_measured_by_all_that_can_be_large(
+def test_export_is_measured_by_all_that_can_be_large(
     world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    assert alice.post(FLAGS, json={"name": "a"}).status_code == 201
-    statement, document = LARGE[part]
-    world.conn.execute(statement, [json.dumps(document)])  # pyright: ignore
+    table, columns = LARGE[part]
+    if part == "legal values":
+        legal = json.dumps([{"value": "x" * 1000}])
+        fixtures.insert(world.conn, "context_fields", name="field", legal_values=legal)
+    key = {"id": "x", "name": "default"} if table == "strategies" else {"name": "x", "weight": 1000}
+    texts = {name: each if isinstance(each, str) else json.dumps(each) for name, each in columns.items()}
+    fixtures.insert(world.conn, table, flag_id=world.flag("a"), environment="development", **key, **texts)
     ask = {"environment": "development", "features": ["a"]}
     monkeypatch.setattr("sql.flags.transfer.PAGE_BYTES", 1000)
     assert refused(alice.post(EXPORT, json=ask)).endswith("Export fewer flags at a time.")
@@ -173,7 +145,7 @@ def test_an_export_is_measured_by_all_that_can_be_large(
     assert len(alice.post(EXPORT, json=ask).json["features"]) == 1
 
 
-def test_a_value_that_is_too_large_for_postgresql_is_refused_for_good(
+def test_value_that_is_too_large_for_postgresql_is_refused_for_good(
     make_app: Callable[..., Flask], shared_url: str
 ) -> None:
     app = make_app(shared_url)
@@ -242,17 +214,17 @@ def peak(pid: int) -> int:
 @pytest.mark.slow
 def test_large_pages_are_refused_before_they_take_memory(service: Service) -> None:
     with within(service, MOST_OF_REFUSAL, MOST_OF_REFUSAL):
-        for path, advice in ((f"{SEARCH}?limit=1000", FEWER), ("/api/admin/events/f", FEWER_OF_FLAG)):
+        for path, advice in ((f"{SEARCH}?limit=1000", FEWER_EVENTS), ("/api/admin/events/f", FEWER_OF_FLAG)):
             answer = service.get(path, headers=KEY)
             assert (answer.status, answer.json["message"]) == (400, advice)
         for path, body in ((DEPRECATED, {}), (EXPORT, {"environment": "development", "project": "default"})):
             assert service.request("POST", path, json=body, headers=KEY).status == 400
-        for path in (FLAGS, "/api/admin/search/features?limit=100"):
+        for path in (FLAGS, f"{FOUND}?limit=100"):
             assert service.get(path, headers=KEY).status == 400
 
 
 @pytest.mark.slow
-def test_the_largest_page_and_a_stream_take_bounded_memory(service: Service) -> None:
+def test_largest_page_and_a_stream_take_bounded_memory(service: Service) -> None:
     with within(service, MOST_OF_REFUSAL, MOST_OF_REFUSAL):
         lines = service.get(f"{SEARCH}?limit=100", headers=KEY | {"Accept": "application/x-ndjson"})
         assert (lines.status, lines.body.count(b"\n")) == (200, 100)

@@ -95,17 +95,16 @@ class Past:
 
         def fits(event: Mapping[str, Any]) -> bool:
             day = event["at"].date().isoformat()
-            of = ("project", "type", "createdBy", "feature")
-            wanted_names = {name: words[name].removeprefix("IS_ANY_OF:").split(",") for name in of if name in words}
+            columns = {"project": "project", "type": "type", "createdBy": "creator", "feature": "feature"}
             return (
                 (visible is None or event["project"] in visible)
-                and ("project" not in wanted_names or event["project"] in wanted_names["project"])
-                and ("type" not in wanted_names or event["type"] in wanted_names["type"])
-                and ("createdBy" not in wanted_names or str(event["creator"]) in wanted_names["createdBy"])
-                and ("feature" not in wanted_names or event["feature"] in wanted_names["feature"])
+                and all(
+                    str(event[column]) in words[name].removeprefix("IS_ANY_OF:").split(",")
+                    for name, column in columns.items()
+                    if name in words
+                )
                 and ("query" not in words or "Zebra" in event["data"])
-                and ("from" not in words or day >= words["from"][3:])
-                and ("to" not in words or day <= words["to"][3:])
+                and words.get("from", "IS:")[3:] <= day <= words.get("to", "IS:9999")[3:]
             )
 
         found = sorted(
@@ -115,7 +114,7 @@ class Past:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_search_returns_what_a_look_at_every_event_gives(
+def test_search_returns_what_a_look_at_every_event_gives(
     conn: Connection, world: World, alice: Caller, max: Caller, seed: int
 ) -> None:
     past = Past(conn, world, seed)
@@ -132,31 +131,7 @@ def test_a_search_returns_what_a_look_at_every_event_gives(
         assert value(conn, "SELECT count(*) FROM event_weeks WHERE kind = 'all'") > 0
 
 
-def test_the_deprecated_search_has_the_same_totals(conn: Connection, world: World, alice: Caller) -> None:
-    past = Past(conn, world, 7)
-    past.grow(100)
-    for asked in ({}, {"project": "past-a"}, {"type": "user-created"}, {"project": "past-b", "type": "user-created"}):
-        answer = alice.post("/api/admin/events/search", json=asked).json
-        wanted = [event_id for event_id, event in past.events.items() if asked.items() <= event.items()]
-        assert (answer["totalEvents"], [event["id"] for event in answer["events"]]) == (
-            len(wanted),
-            sorted(wanted, reverse=True),
-        )
-
-
-def test_a_name_is_not_taken_for_another_key(conn: Connection, alice: Caller) -> None:
-    conn.execute("DELETE FROM events")
-    add(conn, 3, project='a", "feature-created')
-    add(conn, 2, project="null", creator=1)
-    for words, total in (
-        ({"project": "IS:null"}, 2),
-        ({"project": "IS:a", "type": "IS:feature-created"}, 0),
-        ({"type": "IS:null"}, 0),
-    ):
-        assert page(alice.get(PATH, query_string=words))[1] == total
-
-
-def test_a_search_for_a_great_many_of_everything_at_once_is_answered_soon(conn: Connection, alice: Caller) -> None:
+def test_search_for_many_values_of_each_filter_is_answered_soon(conn: Connection, alice: Caller) -> None:
     conn.execute("DELETE FROM events")
     add(conn, 3, project="99", type="tag-created", creator=97)
     conn.execute("SET LOCAL statement_timeout = '5s'")

@@ -27,22 +27,18 @@ HELD_UP = (
     "An open transaction in PostgreSQL can still write events with lower ids than the newest event. Try "
     "again after it has ended."
 )
-# Other tests on the same server may have transactions open, which are waited for.
-PATIENT = {"WAIT_SECONDS": 30}
-# One stream at a time.
-IMPATIENT = {"WAIT_SECONDS": 0.5, "THREADS": 4}
 
 
 @pytest.fixture
 def client(empty_log: str, make_app: Callable[..., Flask]) -> FlaskClient:
-    """A reader of the log."""
-    return make_app(empty_log, **PATIENT).test_client()
+    """A reader of the log. Other tests on the same server may have transactions open, which are waited for."""
+    return make_app(empty_log, WAIT_SECONDS=30).test_client()
 
 
 @pytest.fixture
 def impatient(empty_log: str, make_app: Callable[..., Flask]) -> FlaskClient:
-    """The same reader, at a service that waits half a second for open transactions."""
-    return make_app(empty_log, **IMPATIENT).test_client()
+    """The same reader, at a service that waits half a second for open transactions, with one stream at a time."""
+    return make_app(empty_log, WAIT_SECONDS=0.5, THREADS=4).test_client()
 
 
 @pytest.fixture
@@ -91,7 +87,7 @@ def is_held_up(client: FlaskClient, **query: Any) -> bool:
     return True
 
 
-def test_an_event_that_is_not_committed_is_waited_for(
+def test_event_that_is_not_committed_is_waited_for(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
     with connect(empty_log) as other:
@@ -127,7 +123,7 @@ def test_writers_that_commit_in_reverse_order_are_all_read(
     assert followed == [1, 2, 3, 4]
 
 
-def test_an_older_transaction_with_a_later_event_hides_nothing(
+def test_older_transaction_with_a_later_event_hides_nothing(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
     # The event with the higher id has the older transaction, which is the newest one that has ended: neither xmin of
@@ -143,12 +139,11 @@ def test_an_older_transaction_with_a_later_event_hides_nothing(
                 write(older)
             assert is_held_up(impatient)
         assert given(client) == [1, 2]
-    assert conn.execute(
-        "SELECT (xmin::text::bigint > lead(xmin::text::bigint) OVER (ORDER BY id)) AS swapped FROM events"
-    ).fetchone() == {"swapped": True}
+    swapped = "SELECT (xmin::text::bigint > lead(xmin::text::bigint) OVER (ORDER BY id)) AS swapped FROM events"
+    assert conn.execute(swapped).fetchone() == {"swapped": True}
 
 
-def test_a_writer_has_a_transaction_id_before_its_event_has_an_id(
+def test_writer_has_a_transaction_id_before_its_event_has_an_id(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, empty_log: str
 ) -> None:
     # While a row trigger waits, the event has its id, and the row is not written yet. It is not the first event,
@@ -172,7 +167,7 @@ def test_a_writer_has_a_transaction_id_before_its_event_has_an_id(
     assert given(client) == [1, 2, 3]
 
 
-def test_a_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, conn: Connection, empty_log: str) -> None:
+def test_stream_waits_for_a_transaction_that_ends_soon(client: FlaskClient, conn: Connection, empty_log: str) -> None:
     looked = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = %s"
     with connect(empty_log) as other, ThreadPoolExecutor(1) as pool:
         with other.transaction():
@@ -200,7 +195,7 @@ def test_ids_of_changes_that_were_rolled_back_hold_nothing_up(
         assert given(client) == [1, 3, 4]
 
 
-def test_a_writing_transaction_in_any_database_delays_a_stream(
+def test_writing_transaction_in_any_database_delays_a_stream(
     client: FlaskClient, impatient: FlaskClient, conn: Connection, shared_url: str, capsys: Any
 ) -> None:
     write(conn)
@@ -213,7 +208,7 @@ def test_a_writing_transaction_in_any_database_delays_a_stream(
     assert given(client) == [1]
 
 
-def test_a_failing_statement_cuts_the_stream_and_is_logged(
+def test_failing_statement_cuts_the_stream_and_is_logged(
     client: FlaskClient, conn: Connection, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     write(conn, 2, data={"secret": "not for this log"})
@@ -229,11 +224,11 @@ def test_a_failing_statement_cuts_the_stream_and_is_logged(
     assert "not for this log" not in str(line)
 
 
-def test_a_quarter_of_the_threads_at_most_may_stream(
+def test_quarter_of_the_threads_at_most_may_stream(
     empty_log: str, conn: Connection, make_app: Callable[..., Flask]
 ) -> None:
     write(conn)
-    client = make_app(empty_log, THREADS=8, **PATIENT).test_client()
+    client = make_app(empty_log, THREADS=8, WAIT_SECONDS=30).test_client()
     # One caller has at most half of the streams: these are three callers.
     second, third = (HEADERS | {"Authorization": f"*:*.the-key-of-caller-{name}"} for name in ("two", "three"))
     for headers in (second, third):
@@ -242,11 +237,8 @@ def test_a_quarter_of_the_threads_at_most_may_stream(
         with closing(client.get(PATH, headers=second)) as other:
             assert other.status_code == 200
             refusal = client.get(PATH, headers=third)
-            assert (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"]) == (
-                503,
-                "UnavailableError",
-                "1",
-            )
+            found = (refusal.status_code, refusal.json["name"], refusal.headers["Retry-After"])
+            assert found == (503, "UnavailableError", "1")
             assert client.head(PATH, headers=HEADERS).status_code == 200
         with closing(client.get(PATH, headers=third)) as other:
             assert other.status_code == 200
@@ -266,7 +258,7 @@ def test_large_events_come_in_small_batches(
 
 
 @pytest.mark.slow
-def test_a_reader_that_follows_the_log_gets_every_event_once(client: FlaskClient, empty_log: str) -> None:
+def test_reader_that_follows_the_log_gets_every_event_once(client: FlaskClient, empty_log: str) -> None:
     def write_for_a_while(seed: int) -> None:
         chance = random.Random(seed)
         with connect(empty_log) as conn:

@@ -84,25 +84,20 @@ def filled(conn: Connection) -> int:
     return len(rows(conn, FILLED))
 
 
-def test_the_first_search_adds_up_finished_weeks_and_the_next_uses_them(
+def test_first_search_adds_up_finished_weeks_and_the_next_uses_them(
     connections: list[Connection], old: datetime
 ) -> None:
     conn, *_ = connections
     assert (total(conn), filled(conn)) == (40, 3)
     conn.execute("UPDATE event_weeks SET number = number + 100 WHERE kind = 'project'")
-    for asked, found in (
-        ({}, 40),
-        ({"project": "default"}, 340),
-        ({"project": "other"}, 0),
-        ({"type": "feature-created"}, 40),
-    ):
-        assert total(conn, **asked) == found
+    assert [total(conn), total(conn, type="feature-created")] == [40, 40]
+    assert [total(conn, project=name) for name in ("default", "other")] == [340, 0]
     # Of a day, the week is counted.
     days = {"first_day": old.date(), "last_day": old.date() + timedelta(days=7)}
     assert total(conn, project="default", **days) == 120
 
 
-def test_a_process_checks_once_a_minute_whether_a_week_has_ended(connections: list[Connection], empty_log: str) -> None:
+def test_process_checks_once_a_minute_whether_a_week_has_ended(connections: list[Connection], empty_log: str) -> None:
     fill_weeks(connections[0])
     with opened(empty_log) as database, database.connection() as conn:
         assert [total(conn), checks(conn), checks(conn)] == [40, 0, 0]
@@ -130,7 +125,7 @@ def test_weeks_are_not_counted_while_the_past_changes(connections: list[Connecti
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_the_past_waits_for_what_is_being_added_up(connections: list[Connection], change: str) -> None:
+def test_change_of_the_past_waits_for_what_is_being_added_up(connections: list[Connection], change: str) -> None:
     conn, other, reader = connections
     with ThreadPoolExecutor(1) as pool:
         with conn.transaction():
@@ -154,13 +149,12 @@ def test_adding_up_gives_way_to_a_truncation(connections: list[Connection]) -> N
 
 # What a session sees in place of the clock. Defaults and triggers keep the real one. An autovacuum worker would delay a
 # week that is over by this clock only, so it is not seen.
-CLOCK = """
-    CREATE SCHEMA IF NOT EXISTS clock;
-    CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
-        AS $$SELECT '{at}'::timestamptz$$;
-    CREATE OR REPLACE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT '{at}'::timestamptz$$;
-    CREATE OR REPLACE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
-        AS $$SELECT '{at}'::timestamptz$$;
+CLOCK = "CREATE SCHEMA IF NOT EXISTS clock;" + "".join(
+    f"CREATE OR REPLACE FUNCTION clock.{name}() RETURNS timestamptz LANGUAGE sql STABLE"
+    " AS $$SELECT '{at}'::timestamptz$$;"
+    for name in ("clock_timestamp", "now", "statement_timestamp")
+)
+CLOCK += """
     CREATE OR REPLACE VIEW clock.pg_stat_activity AS
         SELECT datname, pid, backend_xid, xact_start
           FROM pg_catalog.pg_stat_activity
@@ -174,7 +168,7 @@ BEGUN = """
 """
 
 
-def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
+def test_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
     connections: list[Connection], old: datetime
 ) -> None:
     conn, other, _ = connections
@@ -187,22 +181,16 @@ def test_a_transaction_that_is_open_across_the_end_of_a_week_is_waited_for(
     assert (total(conn), filled(conn)) == (41, value(conn, PAST_WEEKS))
 
 
-@pytest.mark.parametrize(("hours", "weeks"), [(24, 0), (26, 3)])
-def test_a_week_waits_for_transactions_that_began_up_to_25_hours_after_its_end(
-    connections: list[Connection], hours: int, weeks: int, old: datetime
+@pytest.mark.parametrize(("now", "begun", "weeks"), [(25, None, 2), (27, None, 3), (3 * 24, 24, 0), (3 * 24, 26, 3)])
+def test_week_is_added_up_a_day_after_its_end_and_after_older_transactions(
+    connections: list[Connection], old: datetime, now: int, begun: int | None, weeks: int
 ) -> None:
     conn, *_ = connections
-    conn.execute(CLOCK.format(at=old + timedelta(days=24)))  # pyright: ignore
-    conn.execute(BEGUN.format(at=old + timedelta(days=21, hours=hours)))  # pyright: ignore
-    assert (total(conn), filled(conn)) == (40, weeks)
-
-
-@pytest.mark.parametrize(("hours", "weeks"), [(25, 2), (27, 3)])
-def test_a_week_is_added_up_a_day_after_its_end(
-    connections: list[Connection], hours: int, weeks: int, old: datetime
-) -> None:
-    conn, *_ = connections
-    conn.execute(CLOCK.format(at=old + timedelta(days=21, hours=hours)))  # pyright: ignore
+    end = old + timedelta(days=21)
+    # In hours after the end.
+    conn.execute(CLOCK.format(at=end + timedelta(hours=now)))  # pyright: ignore
+    if begun is not None:
+        conn.execute(BEGUN.format(at=end + timedelta(hours=begun)))  # pyright: ignore
     assert (total(conn), filled(conn)) == (40, weeks)
 
 
@@ -218,7 +206,7 @@ def test_weeks_that_were_added_up_while_the_clock_was_ahead_are_counted(
     assert filled(other) == 3
 
 
-def test_a_read_only_server_counts(connections: list[Connection]) -> None:
+def test_read_only_server_counts(connections: list[Connection]) -> None:
     conn, other, _ = connections
     other.execute("SET default_transaction_read_only = on")
     assert (total(other), filled(other), value(other, IS_DUE)) == (40, 0, False)
@@ -236,14 +224,14 @@ def test_a_read_only_server_counts(connections: list[Connection]) -> None:
     assert total(other) == 40
 
 
-def test_a_search_is_answered_when_adding_up_fails(connections: list[Connection]) -> None:
+def test_search_is_answered_when_adding_up_fails(connections: list[Connection]) -> None:
     conn, *_ = connections
     with conn.transaction(force_rollback=True):
         conn.execute("ALTER TABLE event_weeks ADD CONSTRAINT none_fits CHECK (number < 0)")
         assert (total(conn), filled(conn)) == (40, 0)
 
 
-def test_the_past_cannot_be_changed_where_the_weeks_of_others_are_not_seen(connections: list[Connection]) -> None:
+def test_past_cannot_be_changed_where_the_weeks_of_others_are_not_seen(connections: list[Connection]) -> None:
     conn, other, _ = connections
     conn.execute("SET default_transaction_isolation = 'repeatable read'")
     with pytest.raises(psycopg.errors.RaiseException, match="read committed"):
