@@ -1,4 +1,4 @@
-"""Changes of a flag in an environment at once, on connections that commit: one order, nothing twice, no limit passed."""
+"""Changes of strategies, variants and dependencies at once, on connections that commit."""
 
 from collections import Counter
 
