@@ -27,16 +27,6 @@ def test_every_constraint_and_index_has_a_name_of_ours(conn):
     assert len(given) > 100
 
 
-def refused(conn: Connection, statement: str, **params: Any) -> str | None:
-    """The name of the constraint that refuses the statement; None when none does."""
-    try:
-        with conn.transaction(force_rollback=True):
-            conn.execute(statement, params)
-    except psycopg.IntegrityError as error:
-        return error.diag.constraint_name
-    return None
-
-
 @pytest.mark.parametrize(
     ("statement", "constraint"),
     [
@@ -92,7 +82,6 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("INSERT INTO events (type, created_by) VALUES ('', 'x')", "events_type_not_empty"),
         # A role is either for users and groups as such, or for projects.
         ("UPDATE users SET root_role_id = 4", "users_root_role_fkey"),
-        ("UPDATE users SET root_role_id = 99", "users_root_role_fkey"),
         ("INSERT INTO groups (name, root_role_id) VALUES ('x', 5)", "groups_root_role_fkey"),
         (
             "INSERT INTO signup_tokens (secret, name, expires_at, root_role_id) VALUES ('x', 'x', now(), 4)",
@@ -105,29 +94,25 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
 )
 def test_an_invalid_row_is_refused_by_the_name_of_the_constraint(world, conn, statement, constraint):
     flag = world.flag("f")
-    strategy = world.strategy(flag)
+    world.strategy(flag)
     groups.insert(conn, "crew")
     conn.execute(
         "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'a', 1000)", [flag]
     )
-    assert refused(conn, statement) == constraint
-    assert value(conn, "SELECT count(*) FROM strategies WHERE id = %(id)s", {"id": strategy}) == 1
+    with pytest.raises(psycopg.IntegrityError) as refused, conn.transaction():
+        conn.execute(statement)
+    assert refused.value.diag.constraint_name == constraint
 
 
 def test_valid_rows_are_accepted(world, conn):
     role = roles.insert(conn, "Auditor")
-    root = roles.insert(conn, "Root auditor", type="root-custom")
-    user = world.user("Ada", root_role=root)
-    assert (
-        refused(conn, "INSERT INTO project_user_roles VALUES ('default', %(user)s, %(role)s)", user=user.id, role=role)
-        is None
-    )
+    user = world.user("Ada", root_role=roles.insert(conn, "Root auditor", type="root-custom"))
+    conn.execute("INSERT INTO project_user_roles VALUES ('default', %s, %s)", [user.id, role])
     for weight in (0, 1000):
-        flag = world.flag(f"f{weight}")
-        statement = (
-            "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%(flag)s, 'production', 'a', %(weight)s)"
+        row = [world.flag(f"f{weight}"), weight]
+        conn.execute(
+            "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'production', 'a', %s)", row
         )
-        assert refused(conn, statement, flag=flag, weight=weight) is None
 
 
 def day(number: int) -> datetime:
