@@ -1,10 +1,11 @@
 """Fixtures for the tests of commands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from sql.database import connect
 from tests.support.command_line import CommandLine
 
 
@@ -17,7 +18,16 @@ def url(line: CommandLine) -> str:
 @pytest.fixture(scope="module")
 def with_settings(line: CommandLine, url: str, make_app: Callable) -> Callable[..., CommandLine]:
     """with_settings(**settings): the command line on the database of `line` with other settings."""
-    return lambda **settings: CommandLine(make_app(url, **settings), line.conn)
+    same = {"BCRYPT_ROUNDS": line.app.config["BCRYPT_ROUNDS"]}
+    return lambda **settings: CommandLine(make_app(url, **same | settings), line.conn)
+
+
+@pytest.fixture
+def own(make_database: Callable[..., str], make_app: Callable) -> Iterator[CommandLine]:
+    """The command line on a database of the test's own."""
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
 
 
 @pytest.fixture

@@ -27,14 +27,6 @@ def line(make_database, make_app):
         yield CommandLine(make_app(url), conn)
 
 
-@pytest.fixture
-def own(make_database, make_app):
-    """The command line on a database of the test's own, with one admin token."""
-    url = make_database()
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
-
-
 def newest(line):
     """The row of the newest token, with its projects."""
     return line.rows(

@@ -23,39 +23,11 @@ STREAMED = "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() + 170000
 
 
 @pytest.fixture(scope="module")
-def make_line(make_app):
-    """make_line(url, **settings): the command line on a database, with settings of which none is a warning."""
-
-    def make_line(url, **settings):
-        return CommandLine(make_app(url, **{"BCRYPT_ROUNDS": 12} | settings), connect(url))
-
-    return make_line
-
-
-@pytest.fixture(scope="module")
-def line(make_database, make_line):
+def line(make_database, make_app):
     """The command line on a database that is set up; who changes it changes it back."""
-    line = make_line(make_database())
-    with line.conn:
-        yield line
-
-
-@pytest.fixture
-def own(make_database, make_line):
-    """The command line on a database of the test's own."""
-    line = make_line(make_database())
-    with line.conn:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def setting(line, make_app):
-    """setting(**settings): the command line on the same database with other settings."""
-
-    def setting(**settings):
-        return CommandLine(make_app(line.app.config["DATABASE_URL"], **{"BCRYPT_ROUNDS": 12} | settings), line.conn)
-
-    return setting
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
 
 
 def examine(line):
@@ -117,8 +89,8 @@ def test_a_sound_instance_has_a_line_for_each_check(line):
         ({"INIT_ADMIN_API_TOKENS": ("x" * 40, "y" * 31)}, "INIT_ADMIN_API_TOKENS contains"),
     ],
 )
-def test_a_weak_setting_is_a_warning(setting, settings, named):
-    status, grade, sentence = about(setting(**settings), "settings")
+def test_a_weak_setting_is_a_warning(with_settings, settings, named):
+    status, grade, sentence = about(with_settings(**settings), "settings")
     assert (status, grade) == (0, "warn")
     assert sentence.startswith(named)
     assert not any(secret in sentence for secret in ("nleash4all", "eleven_long", "y" * 31, "unleash-insecure"))
@@ -137,8 +109,8 @@ def test_a_weak_setting_is_a_warning(setting, settings, named):
         {"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None},
     ],
 )
-def test_a_good_setting_is_not_a_warning(setting, settings):
-    assert about(setting(**settings), "settings") == SOUND
+def test_a_good_setting_is_not_a_warning(with_settings, settings):
+    assert about(with_settings(**settings), "settings") == SOUND
 
 
 def test_every_invalid_setting_is_named(line, monkeypatch):
@@ -229,22 +201,22 @@ def test_a_server_that_may_lose_commits_is_a_warning(line):
     line.alter_database("RESET synchronous_commit")
 
 
-def test_more_connections_than_the_server_has_are_a_warning(line, setting):
+def test_more_connections_than_the_server_has_are_a_warning(line, with_settings):
     [row] = line.rows(
         "SELECT current_setting('max_connections')::int - "
         "current_setting('superuser_reserved_connections')::int AS most"
     )
     most, needed = row["most"], row["most"] + 1
-    assert about(setting(DATABASE_POOL_SIZE=most, WEB_CONCURRENCY=1), "connections")[:2] == (0, "ok")
-    found = about(setting(DATABASE_POOL_SIZE=needed, WEB_CONCURRENCY=1), "connections")
+    assert about(with_settings(DATABASE_POOL_SIZE=most, WEB_CONCURRENCY=1), "connections")[:2] == (0, "ok")
+    found = about(with_settings(DATABASE_POOL_SIZE=needed, WEB_CONCURRENCY=1), "connections")
     assert found == (0, "warn", f"This service needs up to {needed} connections; {most} are available.")
     for limit, grade in ((31, "warn"), (32, "ok"), (-1, "ok")):
         line.alter_database(f"CONNECTION LIMIT {limit}")
         assert about(line, "connections")[1] == grade
 
 
-def test_missing_session_settings_of_a_pooler_are_reported(setting):
-    status, found = examine(setting(DATABASE_POOLER="transaction"))
+def test_missing_session_settings_of_a_pooler_are_reported(with_settings):
+    status, found = examine(with_settings(DATABASE_POOLER="transaction"))
     sentence = "The pooler does not set statement_timeout and jit. Set it as in docs/how-to/scale.md."
     assert (status, found[1:]) == (1, [("FAIL", "database", sentence)])
 
@@ -252,16 +224,14 @@ def test_missing_session_settings_of_a_pooler_are_reported(setting):
 # Privileges and the schema
 
 
-def test_missing_and_excessive_privileges_are_reported(own, make_line):
+def test_missing_and_excessive_privileges_are_reported(own, make_app):
     role = f"clerk_{own.conn.info.dbname}"
     own.conn.execute(
         f"CREATE ROLE {role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
     )
     url = own.app.config["DATABASE_URL"]
-    clerk = make_line(f"{url}{'&' if '?' in url else '?'}options={quote(f'-crole={role}')}")
-
-    def privileges():
-        return about(CommandLine(clerk.app, own.conn), "privileges")
+    url = f"{url}{'&' if '?' in url else '?'}options={quote(f'-crole={role}')}"
+    clerk = CommandLine(make_app(url, BCRYPT_ROUNDS=12), own.conn)
 
     try:
         for right in (
@@ -270,10 +240,14 @@ def test_missing_and_excessive_privileges_are_reported(own, make_line):
             "UPDATE, DELETE ON events",
         ):
             own.conn.execute(f"REVOKE {right} FROM {role}")
-        assert privileges() == (0, "ok", f"The role {role} has the privileges that the service needs.")
+        assert about(clerk, "privileges") == (0, "ok", f"The role {role} has the privileges that the service needs.")
         for right in ("UPDATE ON events", "DELETE ON events"):
             with own.altered(f"GRANT {right} TO {role}", f"REVOKE {right} FROM {role}"):
-                assert privileges() == (0, "warn", f"The role {role} can change or delete events. {GRANTS}")
+                assert about(clerk, "privileges") == (
+                    0,
+                    "warn",
+                    f"The role {role} can change or delete events. {GRANTS}",
+                )
         assert about(own, "privileges")[1] == "ok"
         for right, message in (
             ("INSERT ON events, users", "cannot insert into events, users"),
@@ -281,13 +255,12 @@ def test_missing_and_excessive_privileges_are_reported(own, make_line):
             ("SELECT ON project_memberships", "cannot read project_memberships"),
         ):
             with own.altered(f"REVOKE {right} FROM {role}", f"GRANT {right} TO {role}"):
-                assert privileges() == (1, "FAIL", f"The role {role} {message}. {GRANTS}")
+                assert about(clerk, "privileges") == (1, "FAIL", f"The role {role} {message}. {GRANTS}")
         with own.altered("REVOKE USAGE ON SCHEMA public FROM public", "GRANT USAGE ON SCHEMA public TO public"):
-            status, grade, sentence = about(CommandLine(clerk.app, own.conn), "schema")
+            status, grade, sentence = about(clerk, "schema")
         assert (status, grade) == (1, "FAIL")
         assert sentence.endswith(f" cannot use the schema. {GRANTS}")
     finally:
-        clerk.conn.close()
         own.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
@@ -348,11 +321,11 @@ def test_missing_search_indexes_are_a_warning(line):
 # Data
 
 
-def test_the_first_event_and_the_retention_are_reported(line, setting):
+def test_the_first_event_and_the_retention_are_reported(line, with_settings):
     first = line.conn.execute("SELECT min(created_at) AT TIME ZONE 'UTC' AS at FROM events").fetchone()
     begins = f"The first event is from {first['at']:%F}."
     assert about(line, "event log") == (0, "ok", f"{begins} Events are kept for ever.")
-    keeps_90 = setting(EVENT_RETENTION_DAYS=90)
+    keeps_90 = with_settings(EVENT_RETENTION_DAYS=90)
     assert about(keeps_90, "event log") == (0, "ok", f"{begins} EVENT_RETENTION_DAYS is 90.")
     for days, grade in ((92, "ok"), (93, "warn")):
         old = f"now() - interval '{days} days'"

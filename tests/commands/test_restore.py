@@ -27,14 +27,6 @@ FAILED = "The restore failed, and nothing changed: "
 SAME_SCHEMA = "The schema is the same as in schema.sql.\n"
 
 
-@pytest.fixture
-def other(make_database, make_app):
-    """The command line on another instance."""
-    url = make_database()
-    with connect(url) as conn:
-        yield CommandLine(make_app(url), conn)
-
-
 def make_dump(line, path, *options):
     """Dump a database with other options than ours."""
     environ, address = backup.connection_of(line.app.config["DATABASE_URL"])
@@ -69,8 +61,8 @@ def test_a_foreign_database_is_not_overwritten(empty, file):
         assert "is not empty: it contains theirs" in only_line(result.stderr)
 
 
-def test_replace_also_drops_what_the_backup_lacks(line, other, file):
-    other.conn.execute("""
+def test_replace_also_drops_what_the_backup_lacks(line, own, file):
+    own.conn.execute("""
         CREATE TYPE mood AS ENUM ('good');
         CREATE DOMAIN small AS integer;
         CREATE TABLE pets (mood mood, small small);
@@ -79,31 +71,31 @@ def test_replace_also_drops_what_the_backup_lacks(line, other, file):
         CREATE MATERIALIZED VIEW kept AS SELECT 1 AS one;
         UPDATE schema_version SET version = 99
     """)
-    other.conn.execute("CREATE FUNCTION feel(pets) RETURNS mood LANGUAGE sql RETURN $1.mood")
+    own.conn.execute("CREATE FUNCTION feel(pets) RETURNS mood LANGUAGE sql RETURN $1.mood")
     # Ids go on where the backup was.
-    add(other.conn, 5)
-    other.does("restore", "--replace", str(file))
-    assert contents(other.conn) == contents(line.conn)
-    assert migrate.has_word_indexes(other.conn) is migrate.can_index_words(other.conn)
-    assert other.does("schema-diff") == SAME_SCHEMA
-    assert other.rows("SELECT FROM pg_database WHERE datname LIKE 'flags\\_schema\\_%%'") == []
-    assert rows(other.conn, "SELECT FROM pg_type WHERE typname IN ('mood', 'small')") == []
-    assert rows(other.conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
+    add(own.conn, 5)
+    own.does("restore", "--replace", str(file))
+    assert contents(own.conn) == contents(line.conn)
+    assert migrate.has_word_indexes(own.conn) is migrate.can_index_words(own.conn)
+    assert own.does("schema-diff") == SAME_SCHEMA
+    assert own.rows("SELECT FROM pg_database WHERE datname LIKE 'flags\\_schema\\_%%'") == []
+    assert rows(own.conn, "SELECT FROM pg_type WHERE typname IN ('mood', 'small')") == []
+    assert rows(own.conn, "SELECT FROM pg_proc WHERE proname = 'feel'") == []
 
 
-def test_replace_needs_a_database_without_a_service(other, file, make_database, make_app):
-    app = make_app(other.app.config["DATABASE_URL"])
-    before = contents(other.conn)
+def test_replace_needs_a_database_without_a_service(own, file, make_database, make_app):
+    app = make_app(own.app.config["DATABASE_URL"])
+    before = contents(own.conn)
     assert app.test_client().get("/ready").status_code == 200
-    message = other.refuses("restore", "--replace", str(file))
+    message = own.refuses("restore", "--replace", str(file))
     assert message == "A running service is connected to this database. Stop it, then restore."
-    assert contents(other.conn) == before
+    assert contents(own.conn) == before
     # A service on another database of the server does not matter, nor connections of a service that has just stopped.
     elsewhere = make_app(make_database())
     assert elsewhere.test_client().get("/ready").status_code == 200
     stop = Timer(0.3, app.extensions["database"].close)
     stop.start()
-    other.does("restore", "--replace", str(file))
+    own.does("restore", "--replace", str(file))
     stop.join()
     elsewhere.extensions["database"].close()
 
@@ -122,11 +114,11 @@ def test_the_restoring_role_owns_everything_and_the_planner_has_statistics(file,
 
 
 @pytest.mark.parametrize("used", ["SELECT FROM events", migrate.LOCK], ids=["a table", "the lock of migrations"])
-def test_a_restore_does_not_wait_forever_for_a_lock(file, other, monkeypatch, used):
+def test_a_restore_does_not_wait_forever_for_a_lock(file, own, monkeypatch, used):
     monkeypatch.setattr(backup, "BEGIN", backup.BEGIN.replace("60s", "200ms"))
-    with connect(other.app.config["DATABASE_URL"]) as user, user.transaction():
+    with connect(own.app.config["DATABASE_URL"]) as user, user.transaction():
         user.execute(used)
-        assert other.refuses("restore", "--replace", str(file)).startswith(FAILED)
+        assert own.refuses("restore", "--replace", str(file)).startswith(FAILED)
 
 
 # All or nothing
@@ -153,12 +145,12 @@ def test_a_pg_restore_that_writes_nothing_and_fails_changes_nothing(line, file, 
     assert contents(line.conn) == before
 
 
-def test_a_backup_with_invalid_rows_changes_nothing(line, other, tmp_path):
+def test_a_backup_with_invalid_rows_changes_nothing(line, own, tmp_path):
     # Foreign keys are created, and fail, at the end.
-    other.conn.execute(
+    own.conn.execute(
         "SET session_replication_role = replica; INSERT INTO flags (name, project_id) VALUES ('f', 'nowhere')"
     )
-    other.does("backup", str(tmp_path / "x"))
+    own.does("backup", str(tmp_path / "x"))
     before = contents(line.conn)
     assert line.refuses("restore", "--replace", str(tmp_path / "x")).startswith(FAILED)
     assert contents(line.conn) == before
@@ -231,9 +223,9 @@ def test_applications_get_current_flags_after_a_restore(line, empty, tmp_path):
 # Versions of the schema and of the server
 
 
-def test_a_backup_of_a_newer_version_is_refused(other, empty, tmp_path):
-    other.conn.execute("UPDATE schema_version SET version = version + 1")
-    other.does("backup", str(tmp_path / "x"))
+def test_a_backup_of_a_newer_version_is_refused(own, empty, tmp_path):
+    own.conn.execute("UPDATE schema_version SET version = version + 1")
+    own.does("backup", str(tmp_path / "x"))
     message = only_line(empty.run("restore", str(tmp_path / "x")).stderr)
     found = f"schema version {migrate.VERSION + 1}; this service supports versions up to {migrate.VERSION}"
     assert message == f"The backup has {found}. Upgrade the service."
@@ -252,16 +244,16 @@ def test_a_backup_of_an_older_version_is_migrated(make_database, make_app, empty
     assert migrate.version(empty.conn) == migrate.VERSION
 
 
-def test_statements_of_newer_servers_are_left_out_and_rows_like_them_are_restored(other, empty, tmp_path):
+def test_statements_of_newer_servers_are_left_out_and_rows_like_them_are_restored(own, empty, tmp_path):
     # Newer servers have set this for each column already.
-    other.conn.execute("""
+    own.conn.execute("""
         UPDATE pg_attribute SET attoptions = '{pg_attver=1}'
          WHERE attrelid = 'flags'::regclass AND attnum > 0 AND attoptions IS NULL
     """)
     values = ["ALTER TABLE ONLY tags SET (pg_attver=1);", "SET transaction_timeout = 0;"]
-    other.conn.execute("INSERT INTO tags SELECT 'simple', unnest(%(values)s::text[])", {"values": values})
-    assert other.does("schema-diff") == SAME_SCHEMA
-    other.does("backup", str(tmp_path / "x"))
+    own.conn.execute("INSERT INTO tags SELECT 'simple', unnest(%(values)s::text[])", {"values": values})
+    assert own.does("schema-diff") == SAME_SCHEMA
+    own.does("backup", str(tmp_path / "x"))
     empty.does("restore", str(tmp_path / "x"))
     assert empty.does("schema-diff") == SAME_SCHEMA
     assert value(empty.conn, "SELECT array_agg(value ORDER BY value) FROM tags") == values

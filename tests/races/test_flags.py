@@ -91,31 +91,6 @@ def test_changes_to_different_fields_are_all_kept(world, admin, conn, project, p
     assert len(types()) == 4
 
 
-def test_no_copy_depends_on_a_flag_being_archived(world, admin, conn, project, path):
-    names = [f"{project}-parent", f"{project}-child"]
-    orphans = """
-        SELECT count(*)
-          FROM flag_dependencies
-          JOIN flags AS children ON children.id = child_id
-          JOIN flags AS parents ON parents.id = parent_id
-         WHERE children.archived_at IS NULL
-           AND parents.archived_at IS NOT NULL
-    """
-    parent, child = (world.flag(name, project) for name in names)
-    conn.execute("INSERT INTO flag_dependencies (child_id, parent_id) VALUES (%s, %s)", [child, parent])
-    for number in range(5):
-        copy = {"name": f"{project}-copy-{number}"}
-        cloned, archived = at_once(
-            lambda copy=copy: admin.post(f"{path}/{project}-child/clone", json=copy),
-            lambda: admin.post(f"{ADMIN}/projects/{project}/archive", json={"features": names}),
-        )
-        assert (cloned.status_code, archived.status_code) in ((201, 409), (404, 202))
-        assert value(conn, orphans) == 0
-        if cloned.status_code == 404:
-            break
-        assert admin.delete(f"{path}/{copy['name']}").status_code == 202
-
-
 def test_a_tag_whose_type_is_being_deleted_is_refused(admin, conn, queue, flag, types):
     tag_types.insert(conn, flag[:50], "")
     gone = f"DELETE FROM tag_types WHERE name = '{flag[:50]}'"

@@ -7,7 +7,7 @@ import pytest
 
 from rules.imports import PART
 from sql.database import connect, value
-from tests.support.documents import IMPORT, VALIDATE, body, document, happened, state, strategy, validated
+from tests.support.documents import IMPORT, VALIDATE, body, document, happened, strategy, validated
 from tests.support.instance import ADMIN_KEY
 from tests.support.races import at_once, statuses, wait_for
 from tests.support.world import Caller, refused
@@ -109,32 +109,6 @@ def test_validation_locks_only_one_part_of_a_document(world, admin, conn, gate, 
             for name in (names[-2], names[0]):
                 conn.execute("SELECT FROM flags WHERE name = %s FOR NO KEY UPDATE NOWAIT", [name])
         assert answer.result().json["errors"] == []
-
-
-@pytest.mark.slow
-def test_a_change_waits_less_than_a_second_for_a_validation(make_database, make_app):
-    """Validate 4,000 flags with new strategies, variants and tags, and lock one flag after the other meanwhile."""
-    caller = Caller(make_app(make_database(), MAX_BODY_BYTES=10_000_000), ADMIN_KEY)
-    names = [f"flag-{number:04}" for number in range(4000)]
-    data = document(
-        *[{"name": name, "description": "New."} for name in names],
-        featureStrategies=[strategy(name, title=title) for name in names for title in "ab"],
-        featureEnvironments=[state(name, enabled=True, variants=[{"name": "a", "weight": 1}]) for name in names],
-        featureTags=[{"featureName": name, "tagType": "simple", "tagValue": "beta"} for name in names],
-    )
-    with connect(caller.app.config["DATABASE_URL"]) as conn, ThreadPoolExecutor(1) as thread:
-        conn.execute(
-            "INSERT INTO flags (name, project_id) SELECT 'flag-' || to_char(n, 'fm0000'), 'default' "
-            "FROM generate_series(0, 3999) AS n"
-        )
-        conn.execute("SET lock_timeout = '1s'")
-        answer, changes = thread.submit(caller.post, VALIDATE, json=body(data)), 0
-        while not answer.done():
-            # The lock of every change of a flag.
-            conn.execute("SELECT FROM flags WHERE name = %s FOR NO KEY UPDATE", [names[changes % 4000]])
-            changes += 1
-        assert answer.result().json["errors"] == []
-        assert changes > 10
 
 
 def test_validation_on_a_read_only_server_checks_the_document(make_database, make_app):

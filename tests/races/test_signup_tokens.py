@@ -1,7 +1,5 @@
 """Signups and changes of their tokens at once, on connections that commit."""
 
-from collections import Counter
-
 import pytest
 
 from sql.database import value
@@ -44,17 +42,6 @@ def test_of_eight_signups_with_one_name_one_succeeds(conn, queue, signups, name,
         ("user-created", winner),
         ("public-signup-token-user-added", winner),
     ]
-
-
-def test_eight_people_sign_up_with_one_token(conn, signups, secret, types):
-    answers = at_once(*signups(8))
-    assert statuses(answers) == {200: 8}
-    links = (
-        "SELECT array_agg(user_id) FROM signup_token_users JOIN signup_tokens ON id = token_id "
-        "WHERE secret = %(secret)s"
-    )
-    assert set(value(conn, links, {"secret": secret})) == {answer.json["id"] for answer in answers}
-    assert Counter(types()) == {"user-created": 8, "public-signup-token-user-added": 8}
 
 
 def test_eight_changes_of_a_token_follow_one_another(admin, conn, queue, secret, log):

@@ -63,13 +63,6 @@ def test_one_of_two_administrators_stays(world, conn, admin, queue, types, acts,
     assert len(types()) == 1
 
 
-def test_one_of_many_administrators_demoted_at_once_stays(world, conn):
-    many = [world.user(f"Number{number}", root_role=1) for number in range(6)]
-    calls = [(deletes if number % 2 else demotes)(many[number], many[(number + 1) % 6]) for number in range(6)]
-    assert set(statuses(at_once(*calls))) <= {200, 401, 403, 404, 409}
-    assert administrators(conn) >= 1
-
-
 def test_a_deletion_locks_users_in_the_order_of_other_changes(world, admin, conn, gate):
     victor, ann = world.user("Victor"), world.user("Ann", root_role=1)
     with ThreadPoolExecutor(1) as thread:
