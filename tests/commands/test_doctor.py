@@ -87,30 +87,21 @@ def test_a_sound_instance_has_a_line_for_each_check(line):
         ({"INIT_ADMIN_PASSWORD": "Administrator"}, "INIT_ADMIN_PASSWORD is easy to guess"),
         ({"INIT_ADMIN_API_TOKENS": ("*:*.unleash-insecure-admin-api-token",)}, "INIT_ADMIN_API_TOKENS contains"),
         ({"INIT_ADMIN_API_TOKENS": ("x" * 40, "y" * 31)}, "INIT_ADMIN_API_TOKENS contains"),
+        ({"BASE_URL": "http://127.0.0.5:4242"}, None),
+        ({"BASE_URL": "http://[::1]:4242"}, None),
+        ({"BASE_URL": "http://unleash.localhost"}, None),
+        ({"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1}, None),
+        ({"HOST": "0.0.0.0", "BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 3}, None),
+        ({"HOST": "::1", "BCRYPT_ROUNDS": 13}, None),
+        ({"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,)}, None),
+        ({"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None}, None),
     ],
 )
 def test_a_weak_setting_is_a_warning(with_settings, settings, named):
     status, grade, sentence = about(with_settings(**settings), "settings")
-    assert (status, grade) == (0, "warn")
-    assert sentence.startswith(named)
+    assert (status, grade) == (0, "warn" if named else "ok")
+    assert sentence.startswith(named or "All settings are valid.")
     assert not any(secret in sentence for secret in ("nleash4all", "eleven_long", "y" * 31, "unleash-insecure"))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"BASE_URL": "http://127.0.0.5:4242"},
-        {"BASE_URL": "http://[::1]:4242"},
-        {"BASE_URL": "http://unleash.localhost"},
-        {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1},
-        {"HOST": "0.0.0.0", "BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 3},
-        {"HOST": "::1", "BCRYPT_ROUNDS": 13},
-        {"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,)},
-        {"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None},
-    ],
-)
-def test_a_good_setting_is_not_a_warning(with_settings, settings):
-    assert about(with_settings(**settings), "settings") == SOUND
 
 
 def test_every_invalid_setting_is_named(line, monkeypatch):
