@@ -106,7 +106,7 @@ def test_no_reader_sees_a_difference(log):
     world.project("hermes")
     for number in (1, 2, 3):
         # Created during an hour of a day that has usage before and after it.
-        world.flag(f"f{number}", created_at=at(40 + number, -11.3))
+        world.flag(f"f{number}", created_at=at(41 + number) + timedelta(hours=12.7))
     log.conn.execute(RANDOM)
 
     def read():

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from typing import Any
 
 import pytest
 
@@ -125,7 +126,7 @@ def test_an_invalid_setting_stops_every_command(line, monkeypatch):
 
 
 def test_every_command_and_option_has_a_help_text():
-    groups = [program]
+    groups: list[Any] = [program]
     for group in groups:
         assert group.commands
         for name, member in group.commands.items():

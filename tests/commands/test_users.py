@@ -1,6 +1,7 @@
 """flags user: create, list, reset-password, unlock, set-role, delete."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -227,7 +228,7 @@ def test_a_second_source_of_a_password_is_a_usage_error(line, password_file):
 
 def test_a_terminal_asks_twice_and_never_shows_the_password(line, url):
     again = "Repeat the password: "
-    typed = [("Password: ", PASSWORD), (again, "other words"), ("Password: ", PASSWORD), (again, PASSWORD)]
+    typed: list[Any] = [("Password: ", PASSWORD), (again, "other words"), ("Password: ", PASSWORD), (again, PASSWORD)]
     status, screen = run_flags_at_terminal(*CREATE, "typist", typed=typed, DATABASE_URL=url, BCRYPT_ROUNDS="10")
     assert status == 0, screen
     assert "do not match" in screen

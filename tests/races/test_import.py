@@ -108,7 +108,7 @@ def test_validation_locks_only_one_part_of_a_document(world, admin, conn, gate, 
             wait_for(conn, [answer])
             for name in (names[-2], names[0]):
                 conn.execute("SELECT FROM flags WHERE name = %s FOR NO KEY UPDATE NOWAIT", [name])
-        assert answer.result().json["errors"] == []
+        assert answer.result().get_json()["errors"] == []
 
 
 def test_validation_on_a_read_only_server_checks_the_document(make_database, make_app):

@@ -40,8 +40,8 @@ def test_an_id_is_taken_once(conn, admin, name):
 def test_ids_generated_from_one_name_differ(conn, admin, name):
     answers = at_once(*[lambda: admin.post(PATH, json={"name": name})] * 6)
     assert statuses(answers) == {201: 6}
-    assert {answer.json["id"] for answer in answers} == {name, *(f"{name}-{number}" for number in range(1, 6))}
-    assert all(recorded(conn, answer.json["id"]) == ["project-created"] for answer in answers)
+    assert {answer.get_json()["id"] for answer in answers} == {name, *(f"{name}-{number}" for number in range(1, 6))}
+    assert all(recorded(conn, answer.get_json()["id"]) == ["project-created"] for answer in answers)
 
 
 def test_new_and_revived_projects_keep_the_limit(conn, app, world, admin, name, monkeypatch):
@@ -116,7 +116,7 @@ def test_an_environment_being_deleted_is_linked_to_no_new_project(conn, queue, a
         lambda: admin.post(PATH, json={"name": "B", "id": f"{name}-b"}),
     )
     assert [answer.status_code for answer in answers] == [400, 201]
-    assert answers[1].json["environments"] == ["development", "production"]
+    assert answers[1].get_json()["environments"] == ["development", "production"]
 
 
 def test_a_project_being_deleted_becomes_no_favourite(conn, queue, world, project, types):
@@ -131,7 +131,7 @@ def test_a_project_being_deleted_becomes_no_favourite(conn, queue, world, projec
 @pytest.mark.parametrize("end", ["archive", "delete"])
 def test_ending_a_project_does_not_deadlock_with_its_changes(world, admin, queue, project, end):
     world.flag(project, project)
-    created = admin.post("/api/admin/segments", json={"name": project, "constraints": []}).json["id"]
+    created = admin.post("/api/admin/segments", json={"name": project, "constraints": []}).get_json()["id"]
     strategies = f"{PATH}/{project}/features/{project}/environments/production/strategies"
     segment = {"name": project, "constraints": [], "project": project}
     answers = queue(

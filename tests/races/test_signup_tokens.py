@@ -32,9 +32,13 @@ def test_of_eight_signups_with_one_name_one_succeeds(conn, queue, signups, name,
     calls = signups(8, **{"email": {"email": f"{name}@EXAMPLE.org"}, "username": {"username": name}}[field])
     answers = queue("LOCK TABLE users IN EXCLUSIVE MODE", *calls) if waits else at_once(*calls)
     assert statuses(answers) == {200: 1, 409: 7}
-    told = {(body.json["name"], body.json["message"].partition(":")[0]) for body in answers if body.status_code == 409}
+    told = {
+        (body.get_json()["name"], body.get_json()["message"].partition(":")[0])
+        for body in answers
+        if body.status_code == 409
+    }
     assert told == {("NameExistsError", field)}
-    [winner] = [answer.json["id"] for answer in answers if answer.status_code == 200]
+    [winner] = [answer.get_json()["id"] for answer in answers if answer.status_code == 200]
     links = "SELECT array_agg(user_id) FROM signup_token_users WHERE user_id >= %(id)s"
     assert value(conn, "SELECT count(*) FROM users WHERE id >= %(id)s", {"id": winner}) == 1
     assert value(conn, links, {"id": winner}) == [winner]
@@ -58,7 +62,7 @@ def test_eight_changes_of_a_token_follow_one_another(admin, conn, queue, secret,
     assert {event["data"]["expiresAt"] for event in events} == {change["expiresAt"] for change in changes}
     # Each answer is what that change made, not what a later one did.
     recorded = {event["data"]["expiresAt"]: event["data"]["enabled"] for event in events}
-    assert {answer.json["expiresAt"]: answer.json["enabled"] for answer in answers} == recorded
+    assert {answer.get_json()["expiresAt"]: answer.get_json()["enabled"] for answer in answers} == recorded
 
 
 def test_a_signup_comes_before_the_disabling_or_is_refused(admin, conn, signups, secret, name, types):

@@ -37,7 +37,7 @@ def test_eight_new_strategies_keep_the_limit(world, admin, conn, name, path, typ
         world.strategy(flag, sort_order=place)
     answers = at_once(*[lambda: admin.post(f"{path}/strategies", json={"name": "default"})] * 8)
     assert statuses(answers) == {200: 3, 400: 5}
-    assert sorted(answer.json["sortOrder"] for answer in answers if answer.status_code == 200) == [27, 28, 29]
+    assert sorted(answer.get_json()["sortOrder"] for answer in answers if answer.status_code == 200) == [27, 28, 29]
     assert types() == ["feature-strategy-add"] * 3
     found = rows(conn, "SELECT sort_order FROM strategies WHERE flag_id = %(id)s ORDER BY 1", {"id": flag})
     assert [row["sort_order"] for row in found] == list(range(30))

@@ -31,6 +31,11 @@ def revisions(conn):
     }
 
 
+def revision(conn, token):
+    """The revision of a token, by its digest."""
+    return (tokens.find(conn, token) or {})["revision"]
+
+
 def test_a_transaction_raises_each_revision_once_at_the_commit(conn):
     with conn.transaction(force_rollback=True):
         conn.execute(INSERT, ["feature-archived", "a", None])
@@ -81,9 +86,9 @@ def test_the_revision_of_a_token_sees_a_change_that_commits_late(conn, url):
         late.execute("BEGIN")
         late.execute(INSERT, ["feature-archived", "default", None])
         conn.execute(INSERT, ["feature-archived", "default", None])
-        seen = tokens.find(conn, digest(secret))["revision"]
+        seen = revision(conn, digest(secret))
         late.execute("COMMIT")
-    assert tokens.find(conn, digest(secret))["revision"] > seen
+    assert revision(conn, digest(secret)) > seen
 
 
 def test_the_revision_of_a_token_is_that_of_its_environment_and_projects(conn):
@@ -98,9 +103,9 @@ def test_the_revision_of_a_token_is_that_of_its_environment_and_projects(conn):
             made[name, projects] = digest(secret)
 
     def raised_by(*place):
-        before = {key: tokens.find(conn, found)["revision"] for key, found in made.items()}
+        before = {key: revision(conn, found) for key, found in made.items()}
         conn.execute(INSERT, ["feature-archived", *place])
-        return {key for key, found in made.items() if tokens.find(conn, found)["revision"] > before[key]}
+        return {key for key, found in made.items() if revision(conn, found) > before[key]}
 
     of_all = {("all", ()), ("development", ())}
     of_a = {(name, projects) for name in bound for projects in (("a",), ("a", "b"))}

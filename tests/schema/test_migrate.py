@@ -78,7 +78,7 @@ def contents(conn):
     return {
         row["relname"]: sorted(
             json.dumps({name: item for name, item in found["row"].items() if name not in created})
-            for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")
+            for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")  # pyright: ignore
         )
         for row in rows(conn, tables)
     }

@@ -28,12 +28,8 @@ def requests(conn: Connection, admin: tuple[str, str]) -> list[tuple[str, str, d
     token = value(conn, TOKEN)
     events = "/api/admin/search/events"
     return [
-        *(
-            ("GET", f"/api/admin/projects/{project}/{word}", {})
-            for project in projects
-            for word in ("overview", "access")
-        ),
-        *(("GET", f"{events}?project=IS:{project}&limit=5", {}) for project in projects),
+        *(("GET", f"{project}/{word}", {}) for project in projects for word in ("overview", "access")),
+        ("GET", f"{events}?project=IS:default&limit=5", {}),
         ("GET", "/api/admin/insights", {}),
         ("GET", "/api/admin/insights?from=2025-01-01&to=2026-06-30", {}),
         ("GET", f"{events}?limit=1000", {}),

@@ -64,13 +64,13 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
         assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
     assert f"address      {address}\n" in output
     assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in output
-    login = {"username": "admin", "password": re.search(r"password +(\S+)\n", output)[1]}
+    login = {"username": "admin", "password": re.findall(r"password +(\S+)\n", output)[0]}
     headers = {"Content-Type": "application/json"}
     with urlopen(Request(f"{address}/auth/simple/login", json.dumps(login).encode(), headers)) as answer:
         assert json.load(answer)["username"] == "admin"
-    readme = re.search(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    readme = re.findall(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
     assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", output[output.index("The demo is ready") :])
-    shown = re.search(r"^    (curl .*)$", output, re.MULTILINE)[1]
+    shown = re.findall(r"^    (curl .*)$", output, re.MULTILINE)[0]
     answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
     assert json.loads(answer.stdout)["name"] == "Checkout"
     assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0
@@ -81,7 +81,7 @@ def test_the_settings_host_and_port_count_and_others_are_named(own_instance):
     output, _ = own_instance(port, by_setting=True, HOST="localhost", MAX_FLAGS=7, BASE_URL="https://flags.example.org")
     assert f"address      http://localhost:{port}\n" in output
     assert f"Serving at http://localhost:{port} " in output
-    named = re.search(r"^The demo ignores these settings: (.*)\.$", output, re.MULTILINE)[1].split(", ")
+    named = re.findall(r"^The demo ignores these settings: (.*)\.$", output, re.MULTILINE)[0].split(", ")
     assert {"BASE_URL", "MAX_FLAGS"} <= set(named)
     assert not {"HOST", "PORT", "PATH"} & set(named)
     with urlopen(f"http://127.0.0.1:{port}/health") as answer:
@@ -106,13 +106,13 @@ def test_an_invalid_host_or_port_is_refused(tmp_path, setting, message):
 
 def test_a_second_start_serves_the_same_demo(own_instance):
     first, _ = own_instance(free_port())
-    port = int(re.search(r":(\d+)\n", first)[1])
+    port = int(re.findall(r":(\d+)\n", first)[0])
     busy, _ = own_instance(port)
     assert f"Error: Cannot listen on 127.0.0.1:{port}: " in busy
     assert " If the demo is already running" in busy
     second, _ = own_instance(free_port())
     assert "already filled" in second
-    assert re.search(r"password .*", second)[0] == re.search(r"password .*", first)[0]
+    assert re.findall(r"password .*", second) == re.findall(r"password .*", first)
 
 
 def test_a_second_run_changes_nothing_and_another_demo_of_the_day_is_the_same(url, read, make_database):
@@ -123,7 +123,7 @@ def test_a_second_run_changes_nothing_and_another_demo_of_the_day_is_the_same(ur
     twin = make_database()
     assert fill(twin).returncode == 0
     with connect(twin) as conn:
-        assert digests(lambda statement: rows(conn, statement)) == before
+        assert digests(lambda statement: rows(conn, statement)) == before  # pyright: ignore
 
 
 def test_a_database_that_holds_something_is_refused(make_database):

@@ -136,7 +136,8 @@ def test_grants_by_the_service_role_reach_no_other_role(service, admin):
 
 
 def test_the_service_role_reads_no_other_database(deployed, shared_url):
-    other = deployed.address("service").replace(f"/{deployed.database}", "/" + conninfo_to_dict(shared_url)["dbname"])
+    name = conninfo_to_dict(shared_url)["dbname"]
+    other = deployed.address("service").replace(f"/{deployed.database}", f"/{name}")
     with connect(other) as conn:
         for table in ("users", "events"):
             with pytest.raises(InsufficientPrivilege):

@@ -118,7 +118,9 @@ def test_the_service_can_make_every_change_and_answer_every_get(server, make_app
         for chapter in (people, places, vocabulary, flags, strategies, documents):
             chapter.tell(story)
         assert len(story.ledger) > 150
-        paths = [rule.rule for rule in story.app.url_map.iter_rules() if "GET" in rule.methods and not rule.arguments]
+        paths = [
+            rule.rule for rule in story.app.url_map.iter_rules() if "GET" in (rule.methods or ()) and not rule.arguments
+        ]
         statuses = {path: story.key.get(path).status_code for path in paths if path.startswith("/api/admin/")}
         assert len(statuses) > 20
         # A key has no personal tokens, no password and no profile.
