@@ -61,7 +61,7 @@ POSTGRES = (
     "api/test_round_trips",
     "api/test_story",
     "commands/test_backup",
-    "commands/test_doctor_database",
+    "commands/test_doctor",
     "commands/test_migrate",
     "commands/test_restore",
     "races/",

@@ -1,26 +1,40 @@
 """Fixtures for the tests of commands."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from sql.database import connect
 from tests.support.command_line import CommandLine
-from tests.support.users_command import PASSWORD
+
+
+@pytest.fixture(scope="module")
+def url(line: CommandLine) -> str:
+    """The address of the database of `line`."""
+    return line.app.config["DATABASE_URL"]
+
+
+@pytest.fixture(scope="module")
+def with_settings(line: CommandLine, url: str, make_app: Callable) -> Callable[..., CommandLine]:
+    """with_settings(**settings): the command line on the database of `line` with other settings."""
+    same = {"BCRYPT_ROUNDS": line.app.config["BCRYPT_ROUNDS"]}
+    return lambda **settings: CommandLine(make_app(url, **same | settings), line.conn)
+
+
+@pytest.fixture
+def own(make_database: Callable[..., str], make_app: Callable) -> Iterator[CommandLine]:
+    """The command line on a database of the test's own."""
+    url = make_database()
+    with connect(url) as conn:
+        yield CommandLine(make_app(url), conn)
 
 
 @pytest.fixture
 def log(line: CommandLine) -> CommandLine:
-    """The same, with an empty log."""
+    """The same as `line`, with an empty log."""
     line.conn.execute("TRUNCATE events RESTART IDENTITY")
     return line
-
-
-@pytest.fixture
-def password_file(tmp_path: Path) -> str:
-    """A file with a good password."""
-    path = tmp_path / "password"
-    path.write_text(f"{PASSWORD}\n", encoding="utf-8")
-    return str(path)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""make bench runs at a tiny scale, also against another checkout, and writes its pages."""
+"""make bench writes its pages."""
 
 import os
 import re
@@ -12,33 +12,33 @@ from sql.database import connect, rows
 from tests.support.service import ROOT
 
 
+def run(module, **environ):
+    """Run a module of the benchmarks."""
+    command = [sys.executable, "-m", module]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | environ, capture_output=True, text=True)
+
+
+def lines_of(page):
+    """The cells of each line of the table on a page."""
+    return [line.split(" | ") for line in page.read_text().splitlines() if line.startswith("| ")]
+
+
 @pytest.mark.slow
-def test_a_tiny_run_writes_a_table_and_two_plots(server: str, tmp_path):
-    environ = os.environ | {"SCALE": "tiny", "OUT": str(tmp_path), "BASE": str(ROOT), "BENCH_DATABASE_URL": server}
-    done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, env=environ, capture_output=True, text=True)
+def test_a_tiny_run_writes_tables_and_plots(server, tmp_path):
+    environ = {"SCALE": "tiny", "OUT": str(tmp_path), "BASE": str(ROOT), "BENCH_DATABASE_URL": server}
+    done = run("bench", **environ)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "performance.md").read_text()
-    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    assert {len(line) for line in lines} == {7}
+    page = tmp_path / "performance.md"
+    lines = lines_of(page)
     assert lines[0][1:4] == ["2,000 events: ms", "2,000 events: ms, base", "2,000 events: ms, ratio"]
-    assert len(lines) == 2 + 2 * 19 + 3
-    for name in re.findall(r"\]\((performance-\w+\.svg)\)", page):
+    assert (len(lines), {len(line) for line in lines}) == (2 + 2 * 19 + 3, {7})
+    for name in re.findall(r"\]\((performance-\w+\.svg)\)", page.read_text()):
         root = ElementTree.parse(tmp_path / name).getroot()
         texts = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
         assert {"project overview", "■ 2,000 events", "■ 2,000 events, base"} <= texts
-    with connect(server) as conn:
-        assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
-
-
-@pytest.mark.slow
-def test_a_tiny_run_writes_the_table_about_applications(server: str, tmp_path):
-    environ = os.environ | {"SCALE": "tiny", "OUT": str(tmp_path), "BENCH_DATABASE_URL": server}
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.applications"], cwd=ROOT, env=environ, capture_output=True, text=True
-    )
+    done = run("bench.applications", **environ)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "performance-applications.md").read_text()
-    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    lines = lines_of(tmp_path / "performance-applications.md")
     assert (len(lines), {len(line) for line in lines}) == (2 + 24, {3})
     values = {name.strip("| "): value.strip(" |") for name, _, value in lines[2:]}
     assert values["50 instances report 200 flags at once: % accepted"] == "100"
@@ -46,8 +46,8 @@ def test_a_tiny_run_writes_the_table_about_applications(server: str, tmp_path):
         assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["bench", "bench.applications"])
 def test_an_unknown_scale_is_refused(module):
-    environ = os.environ | {"SCALE": "huge"}
-    done = subprocess.run([sys.executable, "-m", module], cwd=ROOT, env=environ, capture_output=True, text=True)
+    done = run(module, SCALE="huge")
     assert (done.returncode, done.stderr) == (1, "SCALE must be one of usual, tiny.\n")

@@ -1,31 +1,62 @@
-"""flags doctor: its checks, what it calls FAIL, and its exit status."""
+"""flags doctor: its checks, what it calls FAIL, and its exit status; and flags schema-diff."""
 
+import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from commands import doctor, program
-from sql.database import connect, embedded, migrate
+from sql.database import connect, embedded, migrate, value
 from sql.people import groups, users
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, run_flags
-from tests.support.doctor import SUBJECTS, Maker, about, examine, parsed, with_settings
+from tests.support.embedded_server import own_server
+from tests.support.service import wait_until
+from tests.support.silent_proxy import Proxy
+from tests.support.standby import standby_of
 
-ADVICE = "Set it as in docs/how-to/scale.md."
+SUBJECTS = ["settings", "database", "connections", "privileges", "schema", "search", "event log", "administrators"]
+GRANTS = "Run deploy/grants.sql (docs/how-to/deploy.md)."
+SOUND = (0, "ok", "All settings are valid.")
+STREAMED = "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() + 17000000"
 
 
 @pytest.fixture(scope="module")
-def line(make_database: Maker, make_app: Maker) -> Iterator[CommandLine]:
+def line(make_database, make_app):
     """The command line on a database that is set up; who changes it changes it back."""
     url = make_database()
     with connect(url) as conn:
         yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
 
 
-def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
+def examine(line):
+    """The exit status, and grade, subject and sentence of every line. It changes nothing."""
+    before = line.everything()
+    result = line.run("doctor")
+    assert line.everything() == before
+    assert result.stderr == ""
+    return result.exit_code, parsed(result.stdout)
+
+
+def parsed(text):
+    """Grade, subject and sentence of every line."""
+    return [(row[:4].strip(), row[6:20].strip(), row[22:]) for row in text.splitlines()]
+
+
+def of(text, wanted):
+    """Grade and sentence of each line about a subject."""
+    return [(grade, sentence) for grade, subject, sentence in parsed(text) if subject == wanted]
+
+
+def about(line, subject):
+    """The exit status, and grade and sentence of the only line about a subject."""
+    status, found = examine(line)
+    [(grade, sentence)] = [(grade, sentence) for grade, of, sentence in found if of == subject]
+    return status, grade, sentence
+
+
+def test_a_sound_instance_has_a_line_for_each_check(line):
     status, found = examine(line)
     assert (status, [subject for _, subject, _ in found]) == (0, SUBJECTS)
     # The server of the tests may lose data in a power cut, so that the tests are fast.
@@ -33,41 +64,102 @@ def test_a_sound_instance_has_a_line_for_each_check(line: CommandLine) -> None:
     assert all(sentence[0].isupper() or sentence[0].isdigit() for _, _, sentence in found)
 
 
-def test_doctor_reports_the_first_event_and_the_retention(line: CommandLine, make_app: Maker) -> None:
-    first = line.conn.execute("SELECT min(created_at) AT TIME ZONE 'UTC' AS at FROM events").fetchone() or {}
-    begins = f"The first event is from {first['at']:%F}."
-    assert about(line, "event log") == (0, "ok", f"{begins} Events are kept for ever.")
-    keeps_90 = with_settings(line, make_app, EVENT_RETENTION_DAYS=90)
-    assert about(keeps_90, "event log") == (0, "ok", f"{begins} EVENT_RETENTION_DAYS is 90.")
-    for days, grade in ((92, "ok"), (93, "warn")):
-        old = f"now() - interval '{days} days'"
-        with line.altered(
-            f"INSERT INTO events (created_at, type, created_by) VALUES ({old}, 'x', 'y')",
-            "DELETE FROM events WHERE type = 'x'",
-        ):
-            assert about(keeps_90, "event log")[1] == grade
-            assert about(line, "event log")[1] == "ok"
-    # A young instance of which everything was pruned.
-    with line.altered("CREATE TABLE kept AS TABLE events; TRUNCATE events", RESTORE):
-        assert about(keeps_90, "event log") == (0, "ok", "The event log is empty. EVENT_RETENTION_DAYS is 90.")
+# Settings
 
 
-RESTORE = "INSERT INTO events OVERRIDING SYSTEM VALUE TABLE kept; DROP TABLE kept"
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"BASE_URL": "http://flags.example.org"}, "BASE_URL is http://flags.example.org"),
+        ({"BASE_URL": "http://192.0.2.1:4242"}, "BASE_URL"),
+        ({"BASE_URL": "http://0.0.0.0:4242"}, "BASE_URL is http://0.0.0.0:4242: links with it work"),
+        ({"BASE_URL": "http://[::]:4242"}, "BASE_URL is http://[::]:4242: links with it work"),
+        ({"BASE_URL": "https://flags.example.org"}, "TRUSTED_PROXIES is 0"),
+        ({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0"),
+        ({"BASE_URL": "http://localhost", "TRUSTED_PROXIES": 1}, "TRUSTED_PROXIES is 1"),
+        ({"BCRYPT_ROUNDS": 11}, "BCRYPT_ROUNDS is 11"),
+        ({"INIT_ADMIN_PASSWORD": "Unleash4all"}, "INIT_ADMIN_PASSWORD is easy to guess"),
+        (
+            {"INIT_ADMIN_PASSWORD": "AdaLovelace1815", "INIT_ADMIN_USERNAME": "adalovelace1815"},
+            "INIT_ADMIN_PASSWORD is easy to guess",
+        ),
+        ({"INIT_ADMIN_PASSWORD": "eleven_long"}, "INIT_ADMIN_PASSWORD is easy to guess"),
+        ({"INIT_ADMIN_PASSWORD": "Administrator"}, "INIT_ADMIN_PASSWORD is easy to guess"),
+        ({"INIT_ADMIN_API_TOKENS": ("*:*.unleash-insecure-admin-api-token",)}, "INIT_ADMIN_API_TOKENS contains"),
+        ({"INIT_ADMIN_API_TOKENS": ("x" * 40, "y" * 31)}, "INIT_ADMIN_API_TOKENS contains"),
+        ({"BASE_URL": "http://127.0.0.5:4242"}, None),
+        ({"BASE_URL": "http://[::1]:4242"}, None),
+        ({"BASE_URL": "http://unleash.localhost"}, None),
+        ({"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1}, None),
+        ({"HOST": "0.0.0.0", "BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 3}, None),
+        ({"HOST": "::1", "BCRYPT_ROUNDS": 13}, None),
+        ({"INIT_ADMIN_PASSWORD": "twelve__long", "INIT_ADMIN_API_TOKENS": ("x" * 32,)}, None),
+        ({"INIT_ADMIN_PASSWORD": None, "INIT_ADMIN_API_TOKENS": None}, None),
+    ],
+)
+def test_a_weak_setting_is_a_warning(with_settings, settings, named):
+    status, grade, sentence = about(with_settings(**settings), "settings")
+    assert (status, grade) == (0, "warn" if named else "ok")
+    assert sentence.startswith(named or "All settings are valid.")
+    assert not any(secret in sentence for secret in ("nleash4all", "eleven_long", "y" * 31, "unleash-insecure"))
 
 
-def test_a_database_that_cannot_be_reached_is_a_failure(make_app: Maker) -> None:
-    result = (
-        make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12)
-        .test_cli_runner()
-        .invoke(program, ["doctor"])
-    )
+def test_every_invalid_setting_is_named(line, monkeypatch):
+    for name, text in {
+        "PORT": "x",
+        "THREADS": "0",
+        "PASSWORD_MIN_LENGTH": "30",
+        "INIT_ADMIN_PASSWORD": "too short",
+        "HOST": "::1",
+    }.items():
+        monkeypatch.setenv(name, text)
+    status, found = examine(line)
+    assert status == 1
+    assert [(grade, sentence) for grade, subject, sentence in found if subject == "settings"] == [
+        ("FAIL", "The setting PORT must be a whole number from 1 to 65535."),
+        ("FAIL", "The setting THREADS must be a whole number from 1 to 512."),
+        ("FAIL", "The setting INIT_ADMIN_PASSWORD must be at least 30 characters long."),
+    ]
+    assert [subject for _, subject, _ in found if subject != "settings"] == SUBJECTS[1:]
+
+
+def test_settings_of_the_environment(line, monkeypatch):
+    """A password is as long as another setting asks, a misspelt name is a warning, and no invalid address is tried."""
+    monkeypatch.setenv("PASSWORD_MIN_LENGTH", "5")
+    monkeypatch.setenv("INIT_ADMIN_PASSWORD", "12345")
+    assert about(line, "settings") == SOUND
+    monkeypatch.setenv("DATABSE_URL", "x")
+    assert about(line, "settings") == (0, "warn", "DATABSE_URL is not a setting. Did you mean DATABASE_URL?")
+    monkeypatch.delenv("DATABSE_URL")
+    monkeypatch.setenv("DATABASE_URL", "mysql://root:the-secret@127.0.0.1")
+    status, found = examine(line)
+    assert (status, [(grade, subject) for grade, subject, _ in found]) == (1, [("FAIL", "settings")])
+    assert "the-secret" not in str(found)
+
+
+# The connection
+
+
+@pytest.mark.skipif("TEST_DATABASE_URL" in os.environ, reason="the way leads to the socket of a private server")
+@pytest.mark.parametrize(("name", "is_told"), [("db.example.org", True), ("localhost", False)])
+def test_an_unencrypted_network_connection_is_a_warning(line, make_app, name, is_told):
+    with Proxy(line.app.config["DATABASE_URL"]) as proxy:
+        url = f"{proxy.url.replace('@127.0.0.1', f'@{name}')}?hostaddr=127.0.0.1"
+        found = of(make_app(url).test_cli_runner().invoke(program, ["doctor"]).stdout, "database")
+    assert len(found) == 1 + is_told
+    assert any(grade == "warn" and "not encrypted" in sentence for grade, sentence in found) is is_told
+
+
+def test_an_unreachable_database_is_a_failure(make_app):
+    app = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12)
+    result = app.test_cli_runner().invoke(program, ["doctor"])
     [settings, database] = parsed(result.stdout)
     assert (result.exit_code, settings[0], database[:2]) == (1, "ok", ("FAIL", "database"))
     assert database[2].startswith("The database cannot be reached: ")
     assert "the-secret" not in result.output
 
 
-def test_a_database_that_can_only_be_read_is_a_failure(line: CommandLine) -> None:
+def test_a_read_only_database_is_a_failure(line):
     line.alter_database("SET default_transaction_read_only = on")
     status, grade, sentence = about(line, "database")
     line.alter_database("RESET default_transaction_read_only")
@@ -85,12 +177,12 @@ def test_a_database_that_can_only_be_read_is_a_failure(line: CommandLine) -> Non
         ({"unsafe": "fsync"}, "warn"),
     ],
 )
-def test_version_encoding_and_durability_are_checked(server: dict[str, Any], grade: str) -> None:
+def test_version_encoding_and_durability_are_checked(server, grade):
     sound = {"version": 14, "encoding": "UTF8", "is_read_only": False, "is_standby": False, "unsafe": ""}
     assert doctor.database_finding(sound | server)[:2] == (grade, "database")
 
 
-def test_a_server_that_may_lose_what_was_acknowledged_is_a_warning(line: CommandLine) -> None:
+def test_a_server_that_may_lose_commits_is_a_warning(line):
     line.alter_database("SET synchronous_commit = off")
     status, grade, sentence = about(line, "database")
     assert (status, grade) == (0, "warn")
@@ -100,26 +192,78 @@ def test_a_server_that_may_lose_what_was_acknowledged_is_a_warning(line: Command
     line.alter_database("RESET synchronous_commit")
 
 
-@pytest.mark.parametrize(
-    ("size", "seconds", "grade"),
-    [(0, None, "ok"), (2**24, 10.0, "ok"), (2**24 + 1, 0.0, "warn"), (0, 10.1, "warn"), (None, None, "ok")],
-)
-def test_a_standby_is_late_by_size_or_by_time(size: int | None, seconds: float | None, grade: str) -> None:
-    found = doctor.standby_finding({"name": "second", "is_connected": True, "bytes": size, "seconds": seconds})
-    assert found[:2] == (grade, "standby")
+def test_more_connections_than_the_server_has_are_a_warning(line, with_settings):
+    [row] = line.rows(
+        "SELECT current_setting('max_connections')::int - "
+        "current_setting('superuser_reserved_connections')::int AS most"
+    )
+    most, needed = row["most"], row["most"] + 1
+    assert about(with_settings(DATABASE_POOL_SIZE=most, WEB_CONCURRENCY=1), "connections")[:2] == (0, "ok")
+    found = about(with_settings(DATABASE_POOL_SIZE=needed, WEB_CONCURRENCY=1), "connections")
+    assert found == (0, "warn", f"This service needs up to {needed} connections; {most} are available.")
+    for limit, grade in ((31, "warn"), (32, "ok"), (-1, "ok")):
+        line.alter_database(f"CONNECTION LIMIT {limit}")
+        assert about(line, "connections")[1] == grade
 
 
-def test_an_empty_database_has_to_be_migrated(make_database: Maker, make_app: Maker) -> None:
+def test_missing_session_settings_of_a_pooler_are_reported(with_settings):
+    status, found = examine(with_settings(DATABASE_POOLER="transaction"))
+    sentence = "The pooler does not set statement_timeout and jit. Set it as in docs/how-to/scale.md."
+    assert (status, found[1:]) == (1, [("FAIL", "database", sentence)])
+
+
+# Privileges and the schema
+
+
+def test_missing_and_excessive_privileges_are_reported(own, make_app):
+    role = f"clerk_{own.conn.info.dbname}"
+    own.conn.execute(
+        f"CREATE ROLE {role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
+    )
+    url = own.app.config["DATABASE_URL"]
+    url = f"{url}{'&' if '?' in url else '?'}options={quote(f'-crole={role}')}"
+    clerk = CommandLine(make_app(url, BCRYPT_ROUNDS=12), own.conn)
+
+    try:
+        for right in (
+            "INSERT, UPDATE, DELETE ON schema_version, permissions",
+            "UPDATE, DELETE ON past_flag_states",
+            "UPDATE, DELETE ON events",
+        ):
+            own.conn.execute(f"REVOKE {right} FROM {role}")
+        assert about(clerk, "privileges") == (0, "ok", f"The role {role} has the privileges that the service needs.")
+        for right in ("UPDATE ON events", "DELETE ON events"):
+            with own.altered(f"GRANT {right} TO {role}", f"REVOKE {right} FROM {role}"):
+                assert about(clerk, "privileges") == (
+                    0,
+                    "warn",
+                    f"The role {role} can change or delete events. {GRANTS}",
+                )
+        assert about(own, "privileges")[1] == "ok"
+        for right, message in (
+            ("INSERT ON events, users", "cannot insert into events, users"),
+            ("SELECT ON schema_version", "cannot read schema_version"),
+            ("SELECT ON project_memberships", "cannot read project_memberships"),
+        ):
+            with own.altered(f"REVOKE {right} FROM {role}", f"GRANT {right} TO {role}"):
+                assert about(clerk, "privileges") == (1, "FAIL", f"The role {role} {message}. {GRANTS}")
+        with own.altered("REVOKE USAGE ON SCHEMA public FROM public", "GRANT USAGE ON SCHEMA public TO public"):
+            status, grade, sentence = about(clerk, "schema")
+        assert (status, grade) == (1, "FAIL")
+        assert sentence.endswith(f" cannot use the schema. {GRANTS}")
+    finally:
+        own.conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_an_empty_database_has_to_be_migrated(make_database, make_app):
     result = make_app(make_database(empty=True)).test_cli_runner().invoke(program, ["doctor"])
     found = parsed(result.stdout)
-    assert (result.exit_code, [subject for _, subject, _ in found]) == (
-        1,
-        ["settings", "database", "connections", "schema"],
-    )
+    assert result.exit_code == 1
+    assert [subject for _, subject, _ in found] == ["settings", "database", "connections", "schema"]
     assert found[3] == ("FAIL", "schema", "The database has no schema. Run ./flags migrate.")
 
 
-def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
+def test_a_newer_schema_needs_a_newer_service(line):
     with line.altered(
         "UPDATE schema_version SET version = version + 1", "UPDATE schema_version SET version = version - 1"
     ):
@@ -128,53 +272,64 @@ def test_a_newer_schema_needs_a_newer_service(line: CommandLine) -> None:
     assert sentence.endswith(f"supports versions up to {migrate.VERSION}. Upgrade the service.")
 
 
-def test_missing_search_indexes_are_a_warning_with_the_consequence(line: CommandLine) -> None:
+def test_schema_diff_shows_differences_from_schema_sql(own):
+    for change in (
+        "ALTER TABLE flags DROP COLUMN impression_data CASCADE",
+        "ALTER TABLE flags ADD mine integer",
+        "DROP INDEX events_type_idx",
+        "ALTER TABLE flags DISABLE TRIGGER keep_past_flag_states",
+        "CREATE OR REPLACE FUNCTION keep_past_group_user() "
+        "RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+    ):
+        own.conn.execute(change)
+    result = own.run("schema-diff")
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert {
+        "-    impression_data boolean DEFAULT false NOT NULL,",
+        "+    mine integer,",
+        "-CREATE INDEX events_type_idx ON public.events USING btree (type, created_at, id);",
+        "+ALTER TABLE public.flags DISABLE TRIGGER keep_past_flag_states;",
+        "+    AS $$BEGIN RETURN NULL; END$$;",
+    } <= set(result.stdout.splitlines()), result.stdout
+
+
+def test_missing_search_indexes_are_a_warning(line):
     line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
     status, grade, sentence = about(line, "search")
     assert (status, grade) == (0, "warn")
     assert "read the whole event log" in sentence
     [row] = line.rows("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS can")
     assert sentence.endswith("Run ./flags migrate as a role that can create it.") is row["can"]
-
-
-def test_search_with_all_its_indexes_is_fine_and_one_is_not_enough(line: CommandLine) -> None:
-    line.conn.execute("DROP EXTENSION IF EXISTS pg_trgm CASCADE")
-    # Only their names are looked at: the extension may not be at hand here.
+    # Only their names are looked at: the server may not have the extension.
     for column in ("data", "pre_data", "tags", "type", "created_by"):
         assert about(line, "search")[1] == "warn"
-        line.conn.execute(f"CREATE INDEX events_{column}_trgm ON events (id)")  # pyright: ignore
+        line.conn.execute(f"CREATE INDEX events_{column}_trgm ON events (id)")
     found = about(line, "search")
     line.conn.execute("DROP INDEX events_data_trgm, events_pre_data_trgm, events_tags_trgm, events_created_by_trgm")
     assert found == (0, "ok", "Text searches of the event log use an index (pg_trgm).")
 
 
-def test_more_connections_than_the_server_has_are_a_warning(line: CommandLine, make_app: Maker) -> None:
-    [row] = line.rows(
-        "SELECT current_setting('max_connections')::int - "
-        "current_setting('superuser_reserved_connections')::int AS most"
-    )
-    enough = with_settings(line, make_app, DATABASE_POOL_SIZE=row["most"], WEB_CONCURRENCY=1)
-    assert about(enough, "connections")[:2] == (0, "ok")
-    too_many = with_settings(line, make_app, DATABASE_POOL_SIZE=row["most"] + 1, WEB_CONCURRENCY=1)
-    status, grade, sentence = about(too_many, "connections")
-    assert (status, grade) == (0, "warn")
-    assert sentence == f"This service needs up to {row['most'] + 1} connections; {row['most']} are available."
+# Data
 
 
-def test_missing_session_settings_of_a_pooler_are_reported(line: CommandLine, make_app: Maker) -> None:
-    status, found = examine(with_settings(line, make_app, DATABASE_POOLER="transaction"))
-    assert (status, found[1:]) == (
-        1,
-        [("FAIL", "database", f"The pooler does not set statement_timeout and jit. {ADVICE}")],
-    )
-
-
-def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:
-    grades = {}
-    for limit in (31, 32, -1):
-        line.alter_database(f"CONNECTION LIMIT {limit}")
-        grades[limit] = about(line, "connections")[1]
-    assert grades == {31: "warn", 32: "ok", -1: "ok"}
+def test_the_first_event_and_the_retention_are_reported(line, with_settings):
+    first = line.conn.execute("SELECT min(created_at) AT TIME ZONE 'UTC' AS at FROM events").fetchone()
+    begins = f"The first event is from {first['at']:%F}."
+    assert about(line, "event log") == (0, "ok", f"{begins} Events are kept for ever.")
+    keeps_90 = with_settings(EVENT_RETENTION_DAYS=90)
+    assert about(keeps_90, "event log") == (0, "ok", f"{begins} EVENT_RETENTION_DAYS is 90.")
+    for days, grade in ((92, "ok"), (93, "warn")):
+        old = f"now() - interval '{days} days'"
+        with line.altered(
+            f"INSERT INTO events (created_at, type, created_by) VALUES ({old}, 'x', 'y')",
+            "DELETE FROM events WHERE type = 'x'",
+        ):
+            assert about(keeps_90, "event log")[1] == grade
+            assert about(line, "event log")[1] == "ok"
+    # A young instance of which everything was pruned.
+    restore = "INSERT INTO events OVERRIDING SYSTEM VALUE TABLE kept; DROP TABLE kept"
+    with line.altered("CREATE TABLE kept AS TABLE events; TRUNCATE events", restore):
+        assert about(keeps_90, "event log") == (0, "ok", "The event log is empty. EVENT_RETENTION_DAYS is 90.")
 
 
 @pytest.mark.parametrize(
@@ -186,35 +341,84 @@ def test_the_limit_of_one_database_counts_too(line: CommandLine) -> None:
         ("account_type = 'Service Account'", "account_type = 'User'"),
     ],
 )
-def test_an_instance_without_administrator_is_a_failure(line: CommandLine, loss: str, undo: str) -> None:
+def test_an_instance_without_administrator_is_a_failure(line, loss, undo):
     with line.altered(f"UPDATE users SET {loss} WHERE id = 1", f"UPDATE users SET {undo} WHERE id = 1"):
         status, grade, sentence = about(line, "administrators")
     assert (status, grade) == (1, "FAIL")
     assert "./flags user create --role admin" in sentence
 
 
-def test_administrators_by_group_count(line: CommandLine) -> None:
+def test_administrators_by_group_count(line):
     ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)["id"]
     assert about(line, "administrators") == (0, "ok", "1 can log in.")
-    group_id = groups.insert(line.conn, "Keepers", root_role=1)
-    fixtures.add_group_user(line.conn, group_id, ada)
+    fixtures.add_group_user(line.conn, groups.insert(line.conn, "Keepers", root_role=1), ada)
     found = about(line, "administrators")
     line.conn.execute("DELETE FROM users WHERE id = %s", [ada])
     assert found == (0, "ok", "2 can log in.")
 
 
+# Standbys, and the real program
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "grade"),
+    [(0, None, "ok"), (2**24, 10.0, "ok"), (2**24 + 1, 0.0, "warn"), (0, 10.1, "warn"), (None, None, "ok")],
+)
+def test_a_standby_is_late_by_size_or_by_time(size, seconds, grade):
+    found = doctor.standby_finding({"name": "second", "is_connected": True, "bytes": size, "seconds": seconds})
+    assert found[:2] == (grade, "standby")
+
+
 @pytest.mark.slow
-def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
-    environ = {"DATA_DIR": str(tmp_path / "data")}
+def test_a_standby_is_shown_on_both_servers():
+    with own_server() as first, standby_of(first) as second:
+        environ = {"DATABASE_URL": first.url, "BCRYPT_ROUNDS": "12"}
+        assert run_flags("migrate", **environ).returncode == 0
+        with connect(first.url) as conn, connect(second.url) as follower:
+            streaming = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
+            wait_until(lambda: value(conn, streaming) == 1, "it streamed")
+            conn.execute("CREATE TABLE early (id integer)")
+            wait_until(lambda: value(follower, "SELECT to_regclass('early') IS NOT NULL"), "it showed a change")
+            [(grade, sentence)] = of(run_flags("doctor", **environ).stdout, "standby")
+            assert (grade, sentence) == ("ok", "second is 0 MB and 0 s behind.")
+            follower.execute("SELECT pg_wal_replay_pause()")
+            wait_until(lambda: value(follower, "SELECT pg_get_wal_replay_pause_state()") == "paused", "it paused")
+            # As much as 17 MB of changes.
+            for _ in range(17):
+                conn.execute("SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000000))")
+            conn.execute("CREATE TABLE late (id integer)")
+            wait_until(lambda: value(follower, STREAMED), "it had got all of that")
+            [(grade, sentence)] = of(run_flags("doctor", **environ).stdout, "standby")
+            assert grade == "warn"
+            assert sentence.startswith("second is 1")
+            done = run_flags("doctor", DATABASE_URL=second.url)
+            [(grade, sentence)] = of(done.stdout, "database")
+            assert (done.returncode, grade) == (1, "FAIL")
+            assert sentence == "This PostgreSQL is a read-only standby. Set DATABASE_URL to the primary server."
+            follower.execute("SELECT pg_wal_replay_resume()")
+            wait_until(lambda: value(follower, "SELECT to_regclass('late') IS NOT NULL"), "it was there")
+            conn.execute("SELECT pg_create_physical_replication_slot('away', true)")
+            (grade, sentence), _ = of(run_flags("doctor", **environ).stdout, "standby")
+            assert grade == "warn"
+            assert re.fullmatch(
+                r"away is disconnected\. \d+ MB of WAL are kept for it\. Start it, or drop its replication slot\.",
+                sentence,
+            )
+
+
+@pytest.mark.slow
+def test_the_real_program_examines_the_private_database(tmp_path):
     server = embedded.Server(tmp_path / "data")
     url = server.ensure()
     try:
-        # An invalid one is named, and the rest is checked too.
-        done = run_flags("doctor", **environ, PORT="abc")
+        # Invalid ones are named, and the rest is checked too.
+        done = run_flags("doctor", DATA_DIR=str(tmp_path / "data"), PORT="abc", BASE_URL="y")
         assert (done.returncode, done.stderr) == (1, "")
-        assert ("FAIL", "settings", "The setting PORT must be a whole number from 1 to 65535.") in parsed(done.stdout)
+        port, base_url, *_ = parsed(done.stdout)
+        assert port == ("FAIL", "settings", "The setting PORT must be a whole number from 1 to 65535.")
+        assert base_url[2].startswith("The setting BASE_URL")
         assert ("FAIL", "schema", "The database has no schema. Run ./flags migrate.") in parsed(done.stdout)
-        [sentence] = [sentence for _, subject, sentence in parsed(done.stdout) if subject == "disk"]
+        [(_, sentence)] = of(done.stdout, "disk")
         assert sentence.endswith(f" GB are free in {tmp_path}/data.")
         # Another process had it before: it is still there.
         with connect(url) as conn:
@@ -223,7 +427,7 @@ def test_the_real_program_examines_the_private_database(tmp_path: Path) -> None:
         server.release()
 
 
-def test_doctor_without_settings_reports_so_and_creates_no_database(make_app: Maker, tmp_path: Path) -> None:
+def test_a_command_without_settings_creates_no_database(make_app, tmp_path):
     runner = make_app(None, DATA_DIR=tmp_path / "data").test_cli_runner()
     for command in (["doctor"], ["backup", str(tmp_path / "y.dump")], ["user", "list"]):
         result = runner.invoke(program, command, catch_exceptions=False)

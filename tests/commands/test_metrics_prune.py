@@ -1,21 +1,17 @@
 """flags metrics prune: what is merged, what is deleted, and that readers see no difference."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from sql import usage_retention
 from sql.database import connect
 from tests.support import fixtures
-from tests.support.command_line import CommandLine, run_flags
-from tests.support.events_command import midnight
 from tests.support.instance import ADMIN_KEY
-from tests.support.world import World
+from tests.support.races import wait_for
+from tests.support.world import Caller, World
 
-KEY = {"project": "default", "flag": "f", "environment": "production", "app": "shop"}
 USAGE = "SELECT flag_name AS flag, app_name AS app, hour, yes, no FROM usage_metrics ORDER BY hour, flag_name, app_name"
 VARIANTS = "SELECT hour, variant, count FROM usage_variants ORDER BY hour, variant"
 RANDOM = """
@@ -29,36 +25,42 @@ RANDOM = """
     SELECT project_id, flag_name, environment, app_name, hour, variant, 1 + (random() * 9)::integer
       FROM usage_metrics, unnest(ARRAY['red', 'blue']) AS variant WHERE random() < 0.5;
 """
+PRUNE = ("metrics", "prune")
 
 
 @pytest.fixture
-def log(line: CommandLine) -> CommandLine:
+def log(line):
     """An instance without flags and usage."""
     line.conn.execute("TRUNCATE usage_metrics, usage_variants, flag_sightings, flags CASCADE")
     return line
 
 
-def at(days: int, hours: int = 0) -> datetime:
+def at(days, hours=0):
     """An hour of the day that is so many days ago."""
-    return midnight() - timedelta(days=days) + timedelta(hours=hours)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight - timedelta(days=days) + timedelta(hours=hours)
 
 
-def report(log: CommandLine, hour: datetime, yes: int, no: int = 0, variants: Any = (), **key: str) -> None:
-    """Let usage and variants be reported."""
-    words = KEY | key
-    fixtures.report_usage(log.conn, [words | {"at": hour, "yes": yes, "no": no}])
-    names = {"project": "project_id", "flag": "flag_name", "environment": "environment", "app": "app_name"}
+def report(log, hour, yes, no=0, variants=(), *, flag="f", app="shop"):
+    """Report usage and variants."""
+    key = {"project": "default", "flag": flag, "environment": "production", "app": app}
+    fixtures.report_usage(log.conn, [key | {"at": hour, "yes": yes, "no": no}])
+    columns = {"project_id": "default", "flag_name": flag, "environment": "production", "app_name": app}
     for variant, count in dict(variants).items():
-        columns = {names[name]: text for name, text in words.items()}
         fixtures.insert(log.conn, "usage_variants", **columns, hour=hour, variant=variant, count=count)
 
 
-def usage(log: CommandLine) -> list[tuple[Any, ...]]:
+def usage(log):
     """The rows of usage."""
     return [tuple(row.values()) for row in log.rows(USAGE)]
 
 
-def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLine) -> None:
+def hours(log):
+    """The hours of usage."""
+    return [row[2] for row in usage(log)]
+
+
+def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log):
     for days in (31, 30):
         report(log, at(days), 1, 10, {"red": 1, "blue": 2})
         report(log, at(days, 5), 2, 20, {"red": 4})
@@ -67,10 +69,10 @@ def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLin
     report(log, at(32, 23), 7)
     report(log, at(31, 3), 9, flag="g")
     before = usage(log)
-    said = f"{{}} usage before {at(30):%F} (UTC) into days: 2 rows fewer.\n"
-    assert log.does("metrics", "prune", "--dry-run") == said.format("Would merge")
+    text = f"{{}} usage before {at(30):%F} (UTC) into days: 2 rows fewer.\n"
+    assert log.does(*PRUNE, "--dry-run") == text.format("Would merge")
     assert usage(log) == before
-    assert log.does("metrics", "prune") == said.format("Merged")
+    assert log.does(*PRUNE) == text.format("Merged")
     assert usage(log) == [
         ("f", "shop", at(32, 23), 7, 0),
         ("g", "shop", at(31, 3), 9, 0),
@@ -88,103 +90,95 @@ def test_the_hours_of_an_old_day_become_one_row_at_its_last_hour(log: CommandLin
         (kept, "blue", 2),
         (kept, "red", 1),
     ]
-    assert log.does("metrics", "prune") == said.format("Merged").replace("2 rows", "0 rows")
+    assert log.does(*PRUNE) == text.format("Merged").replace("2 rows", "0 rows")
 
 
-def test_an_instance_without_usage_has_nothing_to_merge(log: CommandLine) -> None:
-    assert log.does("metrics", "prune") == f"Merged usage before {at(30):%F} (UTC) into days: 0 rows fewer.\n"
-
-
-def test_one_row_is_no_plural(log: CommandLine) -> None:
+def test_one_row_is_in_the_singular_and_none_in_the_plural(log):
+    merged, deleted = f"Merged usage before {at(30):%F} (UTC) into days", f"usage before {at(40):%F} (UTC)."
+    assert log.does(*PRUNE) == f"{merged}: 0 rows fewer.\n"
     for day, hour in ((41, 1), (31, 1), (31, 2)):
         report(log, at(day, hour), 1)
-    merged, deleted = f"{at(30):%F}", f"{at(40):%F}"
-    expected = (
-        f"Merged usage before {merged} (UTC) into days: 1 row fewer.\nDeleted 1 row of usage before {deleted} (UTC).\n"
-    )
-    assert log.does("metrics", "prune", "--days", "40") == expected
+    assert log.does(*PRUNE, "--days", "40") == f"{merged}: 1 row fewer.\nDeleted 1 row of {deleted}\n"
 
 
-def test_no_reader_sees_a_difference(log: CommandLine) -> None:
+def test_no_reader_sees_a_difference(log):
     world = World(log.app, log.conn)
     world.project("hermes")
     for number in (1, 2, 3):
         # Created during an hour of a day that has usage before and after it.
-        world.flag(f"f{number}", created_at=midnight() - timedelta(days=40 + number, hours=11.3))
+        world.flag(f"f{number}", created_at=at(41 + number) + timedelta(hours=12.7))
     log.conn.execute(RANDOM)
 
-    def read() -> list[Any]:
-        client = log.app.test_client()
-        first = f"{midnight() - timedelta(days=100):%F}"
-        paths = [f"/api/admin/insights?from={first}", "/api/admin/projects/hermes/overview", "/api/admin/projects"]
-        paths += [f"/api/admin/projects/default/features/f{number}" for number in (1, 2, 3)]
-        paths += [f"/api/admin/client-metrics/features/f{number}/raw?hoursBack=700" for number in (1, 2, 3)]
-        answers = [client.get(path, headers={"Authorization": ADMIN_KEY}) for path in paths]
-        assert [answer.status_code for answer in answers] == [200] * len(paths)
-        trends = answers[0].json["metricsSummaryTrends"]
+    def read():
+        admin = Caller(log.app, ADMIN_KEY)
+        paths = [f"insights?from={at(100):%F}", "projects/hermes/overview", "projects"]
+        paths += [f"projects/default/features/f{number}" for number in (1, 2, 3)]
+        paths += [f"client-metrics/features/f{number}/raw?hoursBack=700" for number in (1, 2, 3)]
+        insights, overview, *others = (admin.get(f"/api/admin/{path}").get_json() for path in paths)
+        trends = insights["metricsSummaryTrends"]
         assert len(trends) > 20
         # The end of the present week is now.
         for trend in trends:
             trend.pop("date")
-        return [trends, answers[1].json["onboardingStatus"], *(answer.json for answer in answers[2:])]
+        return [trends, overview["onboardingStatus"], *others]
 
     totals = """
         SELECT (hour AT TIME ZONE 'UTC')::date AS day, variant, flag_name, app_name, environment, project_id, sum(count)
           FROM usage_variants GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
     """
     before, variants, rows = read(), log.rows(totals), len(usage(log))
-    assert "Merged 0 " not in log.does("metrics", "prune")
+    assert "Merged 0 " not in log.does(*PRUNE)
     assert len(usage(log)) < rows * 0.8
     assert (read(), log.rows(totals)) == (before, variants)
 
 
-def test_usage_older_than_the_retention_is_deleted(log: CommandLine, make_app: Callable[..., Any]) -> None:
+def test_usage_older_than_the_retention_is_deleted(log, with_settings):
     for days in (41, 40, 31, 20, 10):
         for hour in (1, 2):
             report(log, at(days, hour), 1, 0, {"red": 1})
-    set_to_40 = CommandLine(make_app(log.app.config["DATABASE_URL"], USAGE_RETENTION_DAYS=40), log.conn)
-    said = "{} usage before {} (UTC) into days: 2 rows fewer.\n{} 2 rows of usage before {} (UTC).\n"
-    hourly, first_day = f"{at(30):%F}", f"{at(40):%F}"
-    assert set_to_40.does("metrics", "prune", "--dry-run") == said.format(
-        "Would merge", hourly, "Would delete", first_day
-    )
+    set_to_40 = with_settings(USAGE_RETENTION_DAYS=40)
+    text = f"{{}} usage before {at(30):%F} (UTC) into days: 2 rows fewer.\n"
+    text += f"{{}} 2 rows of usage before {at(40):%F} (UTC).\n"
+    assert set_to_40.does(*PRUNE, "--dry-run") == text.format("Would merge", "Would delete")
     assert len(usage(log)) == 10
-    assert set_to_40.does("metrics", "prune") == said.format("Merged", hourly, "Deleted", first_day)
-    assert [row[2] for row in usage(log)][:2] == [at(40, 2), at(31, 2)]
+    assert set_to_40.does(*PRUNE) == text.format("Merged", "Deleted")
+    assert hours(log)[:2] == [at(40, 2), at(31, 2)]
     assert len(log.rows(VARIANTS)) == 6
     # The option wins over the setting, and days that are deleted need no merge.
-    assert "Deleted 4 rows of usage before" in set_to_40.does("metrics", "prune", "--days", "15")
-    assert [row[2] for row in usage(log)] == [at(10, 1), at(10, 2)]
-    assert log.run("metrics", "prune", "--days", "0").exit_code == 2
+    assert "Deleted 4 rows of usage before" in set_to_40.does(*PRUNE, "--days", "15")
+    assert hours(log) == [at(10, 1), at(10, 2)]
+    assert log.run(*PRUNE, "--days", "0").exit_code == 2
 
 
-def test_each_day_is_a_transaction(log: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_day_is_a_transaction(log, monkeypatch):
     for days in (33, 32, 31):
         for hour in (1, 2):
             report(log, at(days, hour), 1)
     merge = usage_retention.merge
 
-    def fail_on_the_last_day(conn: Any, day: Any) -> int:
+    def fail_on_the_last_day(conn, day):
         if day == at(31).date():
             raise KeyboardInterrupt
         return merge(conn, day)
 
     monkeypatch.setattr(usage_retention, "merge", fail_on_the_last_day)
-    assert log.run("metrics", "prune").exit_code == 1
-    assert [row[2] for row in usage(log)] == [at(33, 2), at(32, 2), at(31, 1), at(31, 2)]
+    assert log.run(*PRUNE).exit_code == 1
+    assert hours(log) == [at(33, 2), at(32, 2), at(31, 1), at(31, 2)]
 
 
-WAITING = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-
-
-def test_two_prunes_take_turns(log: CommandLine) -> None:
+def test_two_prunes_take_turns(log, url):
     for hour in (1, 2):
         report(log, at(31, hour), 1, 0, {"red": 1})
-    with connect(log.app.config["DATABASE_URL"]) as other, ThreadPoolExecutor(1) as pool:
+
+    def merge():
+        with connect(url) as conn, conn.transaction():
+            return usage_retention.merge(conn, at(31).date())
+
+    with connect(url) as other, ThreadPoolExecutor(1) as pool:
         with other.transaction():
             assert usage_retention.merge(other, at(31).date()) == 1
-            second = pool.submit(run_flags, "metrics", "prune", DATABASE_URL=log.app.config["DATABASE_URL"])
-            while not log.rows(WAITING):
-                assert not second.done(), second.result()
-        assert ": 0 rows fewer." in second.result().stdout
+            second = pool.submit(merge)
+            wait_for(other, [second])
+            assert not second.done()
+        assert second.result() == 0
     assert [row["count"] for row in log.rows(VARIANTS)] == [2]

@@ -61,8 +61,9 @@ def test_make_says_make_clean_too(tmp_path: Path, folder: str) -> None:
 @pytest.mark.slow
 def test_packages_that_are_missing_say_make_clean(program: Path) -> None:
     venv.create(program.parent / ".venv", symlinks=True)
-    expected = "The packages cannot be loaded: No module named 'flask'. Run make clean, then make install."
-    assert refusal(program) == expected
+    message = refusal(program)
+    assert message.startswith("The packages cannot be loaded: ")
+    assert message.endswith(". Run make clean, then make install.")
 
 
 @pytest.mark.slow
@@ -75,7 +76,7 @@ def test_the_help_lists_the_commands_and_none_of_flask() -> None:
     assert {"serve", "user", "api-token"} <= set(commands)
     assert not {"run", "shell", "routes"} & set(commands)
     assert len(shown.splitlines()) <= 30
-    assert run_flags("api-key", "list").stderr.endswith("Error: No such command 'api-key'. Did you mean 'api-token'?\n")
+    assert "api-token" in run_flags("api-key", "list").stderr
 
 
 @pytest.mark.slow

@@ -1,13 +1,16 @@
 """A database and a service for the races of each file, on connections that commit."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from sql.database import Connection, connect
+from tests.support.races import Call, wait_for
 from tests.support.reports import METRICS
 from tests.support.world import Caller, World
 
@@ -56,9 +59,48 @@ def gate(url: str) -> Iterator[Connection]:
 
 
 @pytest.fixture
+def queue(conn: Connection, gate: Connection) -> Callable[..., list[TestResponse]]:
+    """queue(statement, *calls): the responses of calls that wait for the locks of a statement.
+
+    The next call begins when the one before it waits. Then the statement is committed.
+    """
+
+    def queue(statement: Any, *calls: Call, params: Any = None) -> list[TestResponse]:
+        with ThreadPoolExecutor(len(calls)) as threads:
+            futures: list[Future[TestResponse]] = []
+            with gate.transaction():
+                gate.execute(statement, params)
+                for call in calls:
+                    futures.append(threads.submit(call))
+                    wait_for(conn, futures)
+            return [future.result() for future in futures]
+
+    return queue
+
+
+@pytest.fixture
+def log(world: World) -> Callable[[], list[dict[str, Any]]]:
+    """log(): the events since the test began."""
+    since = world.last_event_id()
+    return lambda: world.events(since)
+
+
+@pytest.fixture
+def types(log: Callable[[], list[dict[str, Any]]]) -> Callable[[], list[str]]:
+    """types(): the types of the events since the test began."""
+    return lambda: [event["type"] for event in log()]
+
+
+@pytest.fixture
 def name() -> str:
     """A name that no other race uses."""
     return f"race-{uuid4().hex}"
+
+
+@pytest.fixture
+def project(world: World, name: str) -> str:
+    """A project of this race's own."""
+    return world.project(name)
 
 
 @pytest.fixture

@@ -1,77 +1,70 @@
-"""Eight logins at once: as many guesses as one after the other, and no login blocks another.
-
-On real connections that commit.
-"""
+"""Eight logins at once: as many guesses as one after the other, and no login blocks another."""
 
 import math
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
-from typing import Any
 from uuid import uuid4
 
 import bcrypt
 import pytest
-from werkzeug.test import TestResponse
 
 from rules.access import digest
 from rules.login import name_digest
 from sql.database import one, value
 from tests.support.login import HASH, log_in
-from tests.support.races import at_once, at_the_gate, statuses, wait_for, while_hashing
+from tests.support.races import at_once, statuses, wait_for, while_hashing
 from tests.support.world import PASSWORD, Caller, refused
 
 WRONG = "wrong horse battery"
 
 
-@pytest.fixture(params=range(3), ids="round {}".format)
-def name() -> str:
-    """A name that no other race uses. Each race is run three times."""
-    return f"race-{uuid4().hex}"
+@pytest.fixture
+def user(world, name):
+    """A user with a password."""
+    return world.user(name, password_hash=HASH)
+
+
+def sessions(conn, user):
+    """How many sessions a user has."""
+    return value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id})
 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("gated", [False, True])
-def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, gate, name, known, gated):
+def test_of_eight_wrong_guesses_five_are_answered(world, app, conn, queue, name, known, gated):
     user = world.user(name, password_hash=HASH) if known else None
     calls = [lambda: log_in(Caller(app), name, WRONG)] * 8
     began = time.monotonic()
     # All eight have compared the password and found that the name need not wait, before the first failure is counted.
-    answers = at_the_gate(conn, gate, "LOCK TABLE login_throttle IN SHARE MODE", *calls) if gated else at_once(*calls)
-    answered = statuses(answers)
-    # Should the machine need seconds for this, the waits of 1, 2, 4 … of them have given it further guesses.
+    answered = statuses(queue("LOCK TABLE login_throttle IN SHARE MODE", *calls) if gated else at_once(*calls))
+    # If the machine needs seconds for this, the waits of 1, 2, 4 … seconds have given it further guesses.
     waits_over = int(math.log2(1 + time.monotonic() - began))
     assert set(answered) == {401, 429}
     assert 5 <= answered[401] <= 5 + waits_over
-    failures = one(
-        conn, "SELECT failures FROM login_throttle WHERE name_digest = %(name)s", {"name": name_digest(name)}
-    )
-    assert failures == {"failures": answered[401]}
+    failures = "SELECT failures FROM login_throttle WHERE name_digest = %(name)s"
+    assert one(conn, failures, {"name": name_digest(name)}) == {"failures": answered[401]}
     if user:
         assert value(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == answered[401]
 
 
-def test_a_right_guess_waits_if_others_failed_during_its_comparison(world, app, conn, name):
-    user = world.user(name, password_hash=HASH)
+def test_a_right_guess_waits_if_others_failed_during_its_comparison(app, conn, name, user):
     block = "INSERT INTO login_throttle VALUES (%s, 5, now(), now() + interval '1 hour')"
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
         conn.execute(block, [name_digest(name)])
     refused(future.result(), 429, "RateLimitError")
-    assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
+    assert sessions(conn, user) == 0
 
 
-def test_a_right_guess_waits_for_concurrent_failures(world, app, conn, gate, name):
-    user = world.user(name, password_hash=HASH)
+def test_a_right_guess_waits_for_concurrent_failures(app, conn, gate, name, user):
     conn.execute("INSERT INTO login_throttle VALUES (%s, 4, now(), now())", [name_digest(name)])
+    block = "UPDATE login_throttle SET blocked_until = now() + interval '1 hour' WHERE name_digest = %s"
     failing = threading.Event()
 
-    def others_fail(until: Future[TestResponse]) -> None:
+    def others_fail(until):
         with gate.transaction():
-            gate.execute(
-                "UPDATE login_throttle SET blocked_until = now() + interval '1 hour' WHERE name_digest = %s",
-                [name_digest(name)],
-            )
+            gate.execute(block, [name_digest(name)])
             failing.set()
             wait_for(conn, [until])
 
@@ -79,26 +72,23 @@ def test_a_right_guess_waits_for_concurrent_failures(world, app, conn, gate, nam
         others.submit(others_fail, future)
         assert failing.wait(20)
     refused(future.result(), 429, "RateLimitError")
-    assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
+    assert sessions(conn, user) == 0
 
 
-def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(world, app, conn, gate, name):
-    user = world.user(name, password_hash=HASH)
-    conn.execute("INSERT INTO login_throttle VALUES (%s, 1, now(), now())", [name_digest(f"{name}@example.org")])
-    with ThreadPoolExecutor(2) as threads:
-        with gate.transaction():
-            gate.execute("SELECT FROM users WHERE id = %s FOR UPDATE", [user.id])
-            futures = [threads.submit(log_in, Caller(app), name)]
-            wait_for(conn, futures)
-            # It holds its name and waits for the user, who goes to the other first. If that waited for the name,
-            # neither would go on.
-            futures.append(threads.submit(log_in, Caller(app), f"{name}@example.org", WRONG))
-            wait_for(conn, futures)
-        assert [future.result().status_code for future in futures] == [200, 401]
+def test_a_login_does_not_wait_for_one_that_fails_with_the_other_name(app, conn, queue, name, user):
+    email = f"{name}@example.org"
+    conn.execute("INSERT INTO login_throttle VALUES (%s, 1, now(), now())", [name_digest(email)])
+    # The first holds its name and waits for the user, whom the other locks first. If that waited for the name, neither
+    # would go on.
+    answers = queue(
+        f"SELECT FROM users WHERE id = {user.id} FOR UPDATE",
+        lambda: log_in(Caller(app), name),
+        lambda: log_in(Caller(app), email, WRONG),
+    )
+    assert [answer.status_code for answer in answers] == [200, 401]
 
 
-def test_no_login_waits_for_the_cleanup(world, app, conn, gate, name):
-    user = world.user(name, password_hash=HASH)
+def test_no_login_waits_for_the_cleanup(app, conn, gate, name, user):
     old = "now() - interval '2 days'"
     conn.execute(f"INSERT INTO sessions (digest, user_id, expires_at) VALUES (%s, %s, {old})", [digest(name), user.id])
     conn.execute(f"INSERT INTO login_throttle VALUES (%s, 1, {old}, {old})", [name_digest(f"old {name}")])
@@ -115,54 +105,42 @@ def test_no_login_waits_for_the_cleanup(world, app, conn, gate, name):
         assert log_in(Caller(app), name).status_code == 200
 
 
-def test_a_password_changed_during_the_comparison_is_refused(world, app, conn, name):
-    user = world.user(name, password_hash=HASH)
+def test_a_password_changed_during_the_comparison_is_refused(app, conn, name, user):
     newer = bcrypt.hashpw(b"a newer password", bcrypt.gensalt(4)).decode()
     with while_hashing(app, conn, lambda: log_in(Caller(app), name)) as future:
         conn.execute("UPDATE users SET password_hash = %s WHERE id = %s", [newer, user.id])
     refused(future.result(), 401, "AuthenticationRequired")
-    assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 0
+    assert sessions(conn, user) == 0
     assert value(conn, "SELECT password_hash FROM users WHERE id = %(id)s", {"id": user.id}) == newer
 
 
-def test_eight_right_logins_all_get_in(world, app, conn, name):
-    user = world.user(name, password_hash=HASH)
-    answers = at_once(*[lambda: log_in(Caller(app), name)] * 8)
-    assert statuses(answers) == {200: 8}
-    assert value(conn, "SELECT count(*) FROM sessions WHERE user_id = %(id)s", {"id": user.id}) == 8
-    assert one(conn, "SELECT login_attempts FROM users WHERE id = %(id)s", {"id": user.id}) == {"login_attempts": 0}
+@pytest.mark.parametrize("rounds", [4, 5])
+def test_eight_right_logins_all_succeed(world, app, conn, name, rounds):
+    """A hash of 5 rounds is computed again."""
+    user = world.user(name, password_hash=bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(rounds)).decode())
+    assert statuses(at_once(*[lambda: log_in(Caller(app), name)] * 8)) == {200: 8}
+    assert sessions(conn, user) == 8
+    kept = "SELECT left(password_hash, 7) AS rounds, login_attempts FROM users WHERE id = %(id)s"
+    assert one(conn, kept, {"id": user.id}) == {"rounds": "$2b$04$", "login_attempts": 0}
 
 
-def test_each_login_shows_the_time_of_the_previous_login(world, app, conn, gate, name):
-    user = world.user(name, password_hash=HASH)
-    calls = [lambda: log_in(Caller(app), name)] * 8
-    answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {user.id} FOR UPDATE", *calls)
+def test_each_login_shows_the_time_of_the_previous_login(app, queue, name, user):
+    answers = queue(f"SELECT FROM users WHERE id = {user.id} FOR UPDATE", *[lambda: log_in(Caller(app), name)] * 8)
     assert statuses(answers) == {200: 8}
     # Only the first has no earlier login.
-    assert [answer.json["seenAt"] for answer in answers].count(None) == 1
+    assert [answer.get_json()["seenAt"] for answer in answers].count(None) == 1
 
 
-def test_eight_right_logins_all_get_in_while_the_hash_is_made_anew(world, app, conn, name):
-    dated = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(5)).decode()
-    user = world.user(name, password_hash=dated)
-    answers = at_once(*[lambda: log_in(Caller(app), name)] * 8)
-    assert statuses(answers) == {200: 8}
-    kept = one(conn, "SELECT password_hash, login_attempts FROM users WHERE id = %(id)s", {"id": user.id})
-    assert kept["password_hash"].startswith("$2b$04$")
-    assert kept["login_attempts"] == 0
-
-
-def test_right_and_wrong_logins_with_both_names_of_a_user_end_well(world, app, name):
-    world.user(name, password_hash=HASH)
+@pytest.mark.usefixtures("user")
+def test_right_and_wrong_logins_with_both_names_of_a_user_do_not_deadlock(app, name):
     names = [name, f"{name}@example.org"]
     calls = [lambda n=n: log_in(Caller(app), names[n % 2], PASSWORD if n % 4 < 2 else WRONG) for n in range(8)]
     assert statuses(at_once(*calls)) == {200: 4, 401: 4}
 
 
-def test_of_eight_attempts_from_one_address_no_more_are_admitted_than_may(url, make_app, world, name):
-    world.user(name, password_hash=HASH)
+@pytest.mark.usefixtures("user")
+def test_eight_attempts_from_one_address_keep_the_limit(url, make_app, name):
     app = make_app(url, LOGIN_ATTEMPTS_PER_MINUTE=3)
-    # Each round comes from somewhere else.
-    here: dict[str, Any] = {"environ_overrides": {"REMOTE_ADDR": str(IPv4Address(uuid4().int >> 96))}}
-    answers = at_once(*[lambda: log_in(Caller(app), name, **here)] * 8)
-    assert statuses(answers) == {200: 3, 429: 5}
+    here = {"REMOTE_ADDR": str(IPv4Address(uuid4().int >> 96))}
+    calls = [lambda: log_in(Caller(app), name, environ_overrides=here)] * 8
+    assert statuses(at_once(*calls)) == {200: 3, 429: 5}

@@ -1,25 +1,25 @@
-"""Two administrators at once, two tokens for one place, two passwords for one user. On real connections that commit."""
+"""Two administrators at once, two tokens for one place, two passwords for one user, on connections that commit."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from flask import Flask
 
 from rules.access import digest
 from sql import access, sessions
-from sql.database import Connection, value
+from sql.database import value
 from sql.people import reset_tokens
 from tests.support.login import HASH, log_in
-from tests.support.races import Call, at_once, at_the_gate, statuses, wait_for, while_hashing
+from tests.support.races import at_once, statuses, wait_for, while_hashing
 from tests.support.reset_links import use
 from tests.support.sessions import change
 from tests.support.world import PASSWORD, Caller, World, refused
 
 PATH = "/api/admin/user-admin"
+SOON = "2099-01-01T00:00:00Z"
 
 
 @pytest.fixture
-def world(app: Flask, conn: Connection) -> World:
+def world(app, conn):
     """An instance without the users of the race before."""
     for table in ("sessions", "past_passwords", "personal_tokens", "login_throttle"):
         conn.execute(f"DELETE FROM {table}")
@@ -28,97 +28,84 @@ def world(app: Flask, conn: Connection) -> World:
 
 
 @pytest.fixture
-def pair(world: World) -> tuple[Caller, Caller]:
-    """The only two administrators."""
-    return world.user("Ann", root_role=1), world.user("Ben", root_role=1)
+def ada(world, conn):
+    """A user with a password, and with the session Ada."""
+    ada = world.user("Ada", password_hash=HASH)
+    sessions.insert(conn, digest("Ada"), ada.id, 48)
+    return ada
 
 
-def administrators(conn: Connection) -> int:
+def administrators(conn):
     """How many users administer."""
     return value(conn, "SELECT count(*) FROM users WHERE deleted_at IS NULL AND root_role_id = 1")
 
 
-def deletes(caller: Caller, user: Caller) -> Call:
+def deletes(caller, user):
     """A deletion of a user."""
     return lambda: caller.delete(f"{PATH}/{user.id}")
 
 
-def demotes(caller: Caller, user: Caller) -> Call:
+def demotes(caller, user):
     """A change of a user's role."""
     return lambda: caller.put(f"{PATH}/{user.id}", json={"rootRole": 3})
 
 
 @pytest.mark.parametrize("acts", [(deletes, deletes), (demotes, demotes), (deletes, demotes)])
 @pytest.mark.parametrize("how", ["each other", "themselves", "by a key"])
-def test_one_of_two_administrators_stays(world, pair, conn, gate, acts, how):
-    key, since = world.api_key(), world.last_event_id()
-    callers = {"each other": pair[::-1], "themselves": pair, "by a key": (key, key)}[how]
+def test_one_of_two_administrators_stays(world, conn, admin, queue, types, acts, how):
+    pair = world.user("Ann", root_role=1), world.user("Ben", root_role=1)
+    callers = {"each other": pair[::-1], "themselves": pair, "by a key": (admin, admin)}[how]
     calls = [act(caller, user) for act, caller, user in zip(acts, callers, pair, strict=True)]
-    # Both have been let in when the first of them gets on.
-    answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id IN ({pair[0].id}, {pair[1].id}) FOR UPDATE", *calls)
-    assert statuses(answers) == {200: 1, 409: 1}
+    # Both have been authorized when the first of them gets on.
+    lock = f"SELECT FROM users WHERE id IN ({pair[0].id}, {pair[1].id}) FOR UPDATE"
+    assert statuses(queue(lock, *calls)) == {200: 1, 409: 1}
     assert administrators(conn) == 1
-    assert len(world.events(since)) == 1
+    assert len(types()) == 1
 
 
-def test_one_of_many_administrators_demoted_at_once_stays(world, conn):
-    many = [world.user(f"Number{number}", root_role=1) for number in range(6)]
-    calls = [(deletes if number % 2 else demotes)(many[number], many[(number + 1) % 6]) for number in range(6)]
-    assert set(statuses(at_once(*calls))) <= {200, 401, 403, 404, 409}
-    assert administrators(conn) >= 1
-
-
-def test_a_deletion_takes_rows_in_the_order_in_which_others_do(world, conn, gate):
-    victor, key = world.user("Victor"), world.api_key()
-    ann = world.user("Ann", root_role=1)
+def test_a_deletion_locks_users_in_the_order_of_other_changes(world, admin, conn, gate):
+    victor, ann = world.user("Victor"), world.user("Ann", root_role=1)
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
             # As when both become members of a group at this moment.
             gate.execute("SELECT FROM users WHERE id = %s FOR SHARE", [victor.id])
-            future = thread.submit(deletes(key, victor))
+            future = thread.submit(deletes(admin, victor))
             wait_for(conn, [future])
             gate.execute("SELECT FROM users WHERE id = %s FOR SHARE", [ann.id])
         assert future.result().status_code == 200
 
 
-def test_of_many_deletions_of_one_user_one_succeeds(world):
-    key, victor, since = world.api_key(), world.user("Victor"), world.last_event_id()
-    assert statuses(at_once(*[deletes(key, victor)] * 6)) == {200: 1, 404: 5}
-    assert [event["type"] for event in world.events(since)] == ["user-deleted"]
+def test_of_many_deletions_of_one_user_one_succeeds(world, admin, types):
+    victor = world.user("Victor")
+    assert statuses(at_once(*[deletes(admin, victor)] * 6)) == {200: 1, 404: 5}
+    assert types() == ["user-deleted"]
 
 
-def test_two_users_cannot_get_one_address(world, conn):
-    key = world.api_key()
-    created = at_once(*[lambda: key.post(PATH, json={"email": "ada@example.org", "rootRole": 3})] * 6)
+def test_two_users_cannot_get_one_address(world, admin, conn):
+    created = at_once(*[lambda: admin.post(PATH, json={"email": "ada@example.org", "rootRole": 3})] * 6)
     assert statuses(created) == {201: 1, 409: 5}
-    ids = [world.user("Bob").id, world.user("Cleo").id]
-    changed = at_once(
-        *[lambda user_id=user_id: key.put(f"{PATH}/{user_id}", json={"email": "new@example.org"}) for user_id in ids]
-    )
+    paths = [f"{PATH}/{world.user(name).id}" for name in ("Bob", "Cleo")]
+    changed = at_once(*[lambda path=path: admin.put(path, json={"email": "new@example.org"}) for path in paths])
     assert statuses(changed) == {200: 1, 409: 1}
     assert value(conn, "SELECT count(*) FROM users WHERE email = 'new@example.org'") == 1
 
 
-def test_eight_tokens_at_once_do_not_exceed_the_limit(world, conn):
+def test_tokens_created_at_once_keep_the_limit(world, conn):
     victor = world.user("Victor")
-    calls = [
-        lambda n=n: victor.post(
-            "/api/admin/user/tokens", json={"description": f"{n}", "expiresAt": "2099-01-01T00:00:00Z"}
-        )
-        for n in range(14)
-    ]
+    bodies = [{"description": f"{n}", "expiresAt": SOON} for n in range(14)]
+    calls = [lambda body=body: victor.post("/api/admin/user/tokens", json=body) for body in bodies]
     assert statuses(at_once(*calls)) == {201: 9, 409: 5}
     assert value(conn, "SELECT count(*) FROM personal_tokens WHERE user_id = %(id)s", {"id": victor.id}) == 10
 
 
-def test_revoking_a_token_in_use_is_no_deadlock(world, conn, gate):
-    robot, key = world.user("Robot", account_type="Service Account"), world.api_key()
+def test_revoking_a_token_in_use_does_not_deadlock(world, admin, conn, gate):
+    robot = world.user("Robot", account_type="Service Account")
     token = value(conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot.id})
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
-            # As a request with that token does, which then makes another one.
+            # As a request with that token does, which then creates another one.
             gate.execute("UPDATE personal_tokens SET seen_at = now() WHERE id = %s", [token])
-            future = thread.submit(lambda: key.delete(f"/api/admin/service-account/{robot.id}/token/{token}"))
+            future = thread.submit(admin.delete, f"/api/admin/service-account/{robot.id}/token/{token}")
             wait_for(conn, [future])
             gate.execute("SELECT FROM users WHERE id = %s FOR NO KEY UPDATE", [robot.id])
         assert future.result().status_code == 200
@@ -131,66 +118,54 @@ def test_the_first_change_of_a_day_blocks_no_other(world, conn, gate):
         with gate.transaction():
             # As the change does that has just begun.
             access.mark_user_seen(gate, victor.id)
-            future = thread.submit(lambda: victor.get("/api/admin/user"))
+            future = thread.submit(victor.get, "/api/admin/user")
             wait_for(conn, [future])
             assert future.done()
         assert future.result().status_code == 200
     assert value(conn, "SELECT count(*) FROM user_seen_days WHERE user_id = %(id)s", {"id": victor.id}) == 1
 
 
-def test_a_user_deleted_meanwhile_gets_no_token(world, conn, gate):
-    victor, since = world.user("Victor"), world.last_event_id()
+def test_a_user_being_deleted_gets_no_token(world, conn, queue, types):
+    victor = world.user("Victor")
+    body = {"description": "one more", "expiresAt": SOON}
     statement = f"UPDATE users SET deleted_at = now() WHERE id = {victor.id}"
-    body = {"description": "one more", "expiresAt": "2099-01-01T00:00:00Z"}
-    (answer,) = at_the_gate(conn, gate, statement, lambda: victor.post("/api/admin/user/tokens", json=body))
+    [answer] = queue(statement, lambda: victor.post("/api/admin/user/tokens", json=body))
     refused(answer, 401, "AuthenticationRequired")
     assert value(conn, "SELECT count(*) FROM personal_tokens WHERE description = 'one more'") == 0
-    assert world.events(since) == []
+    assert types() == []
 
 
-def test_of_two_password_changes_by_one_session_the_first_wins(world, app, conn, gate):
-    ada = world.user("Ada", password_hash=HASH)
-    sessions.insert(conn, digest("Ada"), ada.id, 48)
+@pytest.mark.parametrize("by", ["session", "link"])
+def test_one_of_two_password_changes_by_a_session_or_a_link_succeeds(app, conn, queue, ada, types, by):
     stranger = Caller(app)
     calls = [lambda n=n: change(stranger, f"password number {n}") for n in range(2)]
-    # Both old passwords have been found right when the first of them gets on.
-    answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {ada.id} FOR NO KEY UPDATE", *calls)
+    if by == "link":
+        token = reset_tokens.insert(conn, ada.id, "alice")
+        calls = [lambda n=n: use(stranger, token, f"password number {n}") for n in range(2)]
+    # Both old passwords or tokens have been found right when the first of them gets on.
+    answers = queue(f"SELECT FROM users WHERE id = {ada.id} FOR NO KEY UPDATE", *calls)
     assert statuses(answers) == {200: 1, 401: 1}
-    (won,) = [n for n, answer in enumerate(answers) if answer.status_code == 200]
+    [won] = [n for n, answer in enumerate(answers) if answer.status_code == 200]
     assert log_in(stranger, "ada", f"password number {won}").status_code == 200
     assert value(conn, "SELECT count(*) FROM past_passwords") == 1
+    assert types() == (["user-updated"] if by == "link" else [])
 
 
-def test_a_link_sets_one_password(world, app, conn, gate):
-    ada, since = world.user("Ada", password_hash=HASH), world.last_event_id()
-    token, stranger = reset_tokens.insert(conn, ada.id or 0, "alice"), Caller(app)
-    calls = [lambda n=n: use(stranger, token, f"password number {n}") for n in range(2)]
-    # Both tokens have been found when the first of them gets on.
-    answers = at_the_gate(conn, gate, f"SELECT FROM users WHERE id = {ada.id} FOR NO KEY UPDATE", *calls)
-    assert statuses(answers) == {200: 1, 401: 1}
-    (won,) = [n for n, answer in enumerate(answers) if answer.status_code == 200]
-    assert log_in(stranger, "ada", f"password number {won}").status_code == 200
-    assert len(world.events(since)) == 1
-
-
+@pytest.mark.usefixtures("ada")
 def test_an_administrators_password_wins(world, app, conn):
-    ada = world.user("Ada", password_hash=HASH)
-    sessions.insert(conn, digest("Ada"), ada.id, 48)
     stranger, theirs = Caller(app), world.user("Bob", password_hash=HASH).id
+    copy = "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE id = %s) WHERE username = 'ada'"
     with while_hashing(app, conn, lambda: change(stranger)) as future:
-        conn.execute(
-            "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE id = %s) WHERE id = %s",
-            [theirs, ada.id],
-        )
+        conn.execute(copy, [theirs])
         conn.execute("DELETE FROM sessions")
     refused(future.result(), 401, "AuthenticationRequired")
     assert log_in(stranger, "ada", PASSWORD).status_code == 200
 
 
-def test_a_user_deleted_during_login_gets_no_session(world, app, conn):
-    ada, key, stranger = world.user("Ada", password_hash=HASH), world.api_key(), Caller(app)
-    with while_hashing(app, conn, lambda: log_in(stranger, "ada")) as future:
-        assert key.delete(f"{PATH}/{ada.id}").status_code == 200
+def test_a_user_deleted_during_login_gets_no_session(app, conn, admin, ada):
+    conn.execute("DELETE FROM sessions")
+    with while_hashing(app, conn, lambda: log_in(Caller(app), "ada")) as future:
+        assert admin.delete(f"{PATH}/{ada.id}").status_code == 200
     refused(future.result(), 401, "AuthenticationRequired")
     assert value(conn, "SELECT count(*) FROM sessions") == 0
 
@@ -201,20 +176,17 @@ NEW = {"email": "new@example.org", "rootRole": 1, "password": "a new password"}
 @pytest.mark.parametrize(
     ("path", "body"), [(PATH, NEW), (f"{PATH}/{{}}/change-password", {"password": "a new password"})]
 )
-def test_an_administrator_demoted_while_hashing_is_refused(world, app, conn, path, body):
-    ann, ada, since = world.user("Ann", root_role=1), world.user("Ada", password_hash=HASH), world.last_event_id()
+def test_an_administrator_demoted_while_hashing_is_refused(world, app, conn, ada, types, path, body):
+    ann = world.user("Ann", root_role=1)
     with while_hashing(app, conn, lambda: ann.post(path.format(ada.id), json=body)) as future:
         conn.execute("UPDATE users SET root_role_id = 3 WHERE id = %s", [ann.id])
     refused(future.result(), 403, "NoAccessError")
-    assert world.events(since) == []
+    assert types() == []
     assert log_in(Caller(app), "ada", PASSWORD).status_code == 200
 
 
-def test_a_role_deleted_while_given_is_refused_or_stays(world, conn, gate):
+def test_a_role_being_deleted_is_refused(admin, conn, queue):
     role = value(conn, "INSERT INTO roles (name, type) VALUES ('Brief', 'root-custom') RETURNING id")
-    key = world.api_key()
-    statement = f"DELETE FROM roles WHERE id = {role}"
-    (answer,) = at_the_gate(
-        conn, gate, statement, lambda: key.post(PATH, json={"email": "new@example.org", "rootRole": role})
-    )
+    body = {"email": "new@example.org", "rootRole": role}
+    [answer] = queue(f"DELETE FROM roles WHERE id = {role}", lambda: admin.post(PATH, json=body))
     assert "rootRole: " in refused(answer)

@@ -1,25 +1,22 @@
-"""Bringing a database up: from nothing and from older versions, all or nothing, once; and that both ways lead to the
-same schema.
-"""
+"""Migrations: from nothing and from older versions, all or nothing, once; and both ways lead to the same schema."""
 
 import hashlib
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
 from rules.bootstrap import prepare_database
-from sql.database import Connection, connect, migrate, rows, value
+from sql.database import connect, migrate, rows, value
 from sql.database.migrate import DatabaseProblem
 from tests.support.instance import SETTINGS
 from tests.support.lock_waiters import lock_waiters
 from tests.support.schema_versions import FIRST_SCHEMA, kept_schema, schema_of
-from tests.support.service import run, run_together, wait_until
+from tests.support.service import run, wait_until
 
 # What later versions might do, from version 1 on. Neither can be run twice.
 MADE_UP = {
@@ -32,6 +29,7 @@ MADE_UP = {
         UPDATE pets SET age = id, name = name || '''s 100 % tame pet';
     """,
 }
+FIRST_START = SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8}
 
 # The versions of the schema in releases, 0.1.0 first, with the SHA-256 of their files in tests/schema.
 RELEASED = {
@@ -41,50 +39,71 @@ RELEASED = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with the made-up migrations."""
     for name, text in MADE_UP.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 
 
-@pytest.fixture
-def old(make_database) -> str:
+@pytest.fixture(scope="module")
+def used(make_database):
     """A database of version 1 that has been used."""
     url = make_database(empty=True)
     with connect(url) as conn:
         conn.execute(FIRST_SCHEMA.read_bytes())
-    prepare_database(url, SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8})
+    prepare_database(url, FIRST_START)
     with connect(url) as conn:
         conn.execute("UPDATE schema_version SET version = 1")
     return url
 
 
-def migrated(url: str, folder: Path) -> int:
+@pytest.fixture
+def old(make_database, used):
+    """A copy of it."""
+    return make_database(like=used)
+
+
+def migrated(url, folder):
     """The version that was found by a migration of its own transaction."""
     with connect(url) as conn, conn.transaction():
         return migrate.migrate(conn, folder)
 
 
-def test_an_old_database_takes_the_missing_steps(old, folder):
+def contents(conn):
+    """The rows of each table, without their times."""
+    tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+    times = "SELECT attname FROM pg_attribute WHERE atttypid = 'timestamptz'::regtype"
+    created = {row["attname"] for row in rows(conn, times)}
+    return {
+        row["relname"]: sorted(
+            json.dumps({name: item for name, item in found["row"].items() if name not in created})
+            for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")  # pyright: ignore
+        )
+        for row in rows(conn, tables)
+    }
+
+
+def test_an_old_database_takes_each_missing_step_once(old, folder):
+    (folder / "0003_ages.sql").rename(folder / "later")
     assert migrated(old, folder) == 1
+    (folder / "later").rename(folder / "0003_ages.sql")
+    assert [migrated(old, folder) for _ in range(2)] == [2, 3]
     with connect(old) as conn:
         assert migrate.version(conn) == 3
         assert rows(conn, "SELECT * FROM pets") == [{"id": 1, "name": "Administrator's 100 % tame pet", "age": 1}]
         assert value(conn, "SELECT count(*) FROM events") == 2
-    assert migrated(old, folder) == 3
+    # A newer database is left alone.
+    before = schema_of(old)
+    (folder / "0003_ages.sql").unlink()
+    with pytest.raises(DatabaseProblem) as problem:
+        migrated(old, folder)
+    found = "schema version 3; this service supports versions up to 2"
+    assert str(problem.value) == f"The database has {found}. Upgrade the service."
+    assert schema_of(old) == before
 
 
-def test_a_step_that_was_taken_is_not_taken_again(old, folder):
-    (folder / "0003_ages.sql").rename(folder / "later")
-    assert migrated(old, folder) == 1
-    (folder / "later").rename(folder / "0003_ages.sql")
-    assert migrated(old, folder) == 2
-    with connect(old) as conn:
-        assert (migrate.version(conn), value(conn, "SELECT age FROM pets")) == (3, 1)
-
-
-def test_steps_that_fail_leave_nothing_behind(old, folder):
+def test_steps_that_fail_change_nothing(old, folder):
     (folder / "0004_fails.sql").write_text("DROP TABLE flags CASCADE; SELECT 1 / 0")
     before = schema_of(old)
     with pytest.raises(psycopg.errors.DivisionByZero):
@@ -94,33 +113,15 @@ def test_steps_that_fail_leave_nothing_behind(old, folder):
         assert migrate.version(conn) == 1
 
 
-def test_six_processes_at_once_take_each_step_once(old, folder):
-    program = (
-        "import sys; from pathlib import Path; from sql.database import connect, migrate\n"
-        "with connect(sys.argv[1]) as conn, conn.transaction(): print(migrate.migrate(conn, Path(sys.argv[2])))"
-    )
-    done = run_together([(("-c", program, old, str(folder)), {})] * 6)
-    assert [process.returncode for process in done] == [0] * 6, done
-    assert sorted(int(process.stdout) for process in done) == [1, 3, 3, 3, 3, 3]
+def test_six_migrations_at_once_take_each_step_once(old, folder):
+    with ThreadPoolExecutor(6) as threads:
+        assert sorted(threads.map(lambda _: migrated(old, folder), range(6))) == [1, 3, 3, 3, 3, 3]
     with connect(old) as conn:
         assert rows(conn, "SELECT name, age FROM pets") == [{"name": "Administrator's 100 % tame pet", "age": 1}]
 
 
-def test_a_newer_database_is_left_alone(old, folder):
-    migrated(old, folder)
-    before = schema_of(old)
-    (folder / "0003_ages.sql").unlink()
-    with pytest.raises(DatabaseProblem) as problem:
-        migrated(old, folder)
-    assert (
-        str(problem.value)
-        == "The database has schema version 3; this service supports versions up to 2. Upgrade the service."
-    )
-    assert schema_of(old) == before
-
-
 def test_a_step_delays_requests_briefly_during_long_reads(old, folder, monkeypatch):
-    monkeypatch.setattr(migrate, "PATIENCE", 1)
+    monkeypatch.setattr(migrate, "PATIENCE", 0.3)
     (folder / "0002_pets.sql").write_text(f"ALTER TABLE events ADD mood text; {MADE_UP['0002_pets.sql']}")
     before = schema_of(old)
     with connect(old) as reader, reader.transaction():
@@ -137,16 +138,14 @@ def test_a_step_and_a_backup_do_not_wait_for_each_other(old, folder):
     (folder / "0002_pets.sql").write_text(
         f"ALTER TABLE events ADD mood text; ALTER TABLE users ADD mood text; {MADE_UP['0002_pets.sql']}"
     )
-    done: list[int] = []
-    migrating = threading.Thread(target=lambda: done.append(migrated(old, folder)))
-    with connect(old) as reader, reader.transaction():
-        # As pg_dump does: the oldest table first.
-        reader.execute("LOCK TABLE users IN ACCESS SHARE MODE")
-        migrating.start()
-        wait_until(lambda: lock_waiters(reader), "the migration waited")
-        reader.execute("LOCK TABLE events IN ACCESS SHARE MODE")
-    migrating.join()
-    assert done == [1]
+    with ThreadPoolExecutor(1) as thread:
+        with connect(old) as reader, reader.transaction():
+            # As pg_dump does: the oldest table first.
+            reader.execute("LOCK TABLE users IN ACCESS SHARE MODE")
+            migrating = thread.submit(migrated, old, folder)
+            wait_until(lambda: lock_waiters(reader), "the migration waited")
+            reader.execute("LOCK TABLE events IN ACCESS SHARE MODE")
+        assert migrating.result() == 1
 
 
 @pytest.mark.parametrize("name", ["0002_again.sql", "0005_too_far.sql"])
@@ -159,7 +158,7 @@ def test_steps_are_numbered_without_a_gap(folder, name):
 def test_a_start_waits_longer_than_a_request_and_names_its_obstacle(make_database, monkeypatch, capfd):
     url = make_database()
     monkeypatch.setattr("sql.database.OPTIONS", "-c statement_timeout=50ms -c jit=off")
-    finished: list[object] = []
+    finished = []
     starting = threading.Thread(target=lambda: finished.append(prepare_database(url, SETTINGS)))
     with psycopg.connect(url) as other:
         other.execute(migrate.LOCK)
@@ -172,37 +171,33 @@ def test_a_start_waits_longer_than_a_request_and_names_its_obstacle(make_databas
     assert capfd.readouterr().err == "Waiting for another process that checks or migrates the database ...\n"
 
 
-def test_an_empty_database_gets_all_of_the_schema(make_database):
+def test_the_version_in_the_schema_is_that_of_the_last_step(make_database):
+    found = re.findall(r"INSERT INTO schema_version \(version\) VALUES \((\d+)\)", migrate.SCHEMA.read_text())
+    assert found == [str(migrate.VERSION)]
     url = make_database(empty=True)
     assert migrated(url, migrate.MIGRATIONS) == 0
     with connect(url) as conn:
         assert migrate.version(conn) == migrate.VERSION
 
 
-def test_the_version_in_the_schema_is_that_of_the_last_step():
-    found = re.findall(r"INSERT INTO schema_version \(version\) VALUES \((\d+)\)", migrate.SCHEMA.read_text())
-    assert found == [str(migrate.VERSION)]
-
-
-# Columns come in the order in which they were added: a new one stands at the end of its table in schema.sql too.
-@pytest.mark.parametrize("version", RELEASED)
-def test_old_and_migrated_is_the_same_as_new(make_database, version):
+# Columns come in the order in which they were added: a new one is the last one of its table in schema.sql too.
+@pytest.mark.parametrize(("version", "digest"), RELEASED.items())
+def test_an_old_and_migrated_database_is_the_same_as_a_new_one(make_database, version, digest):
+    # The schema of a release never changes.
+    assert hashlib.sha256(kept_schema(version).read_bytes()).hexdigest() == digest
     old, new = make_database(empty=True), make_database(empty=True)
-    with connect(old) as conn:
-        conn.execute(kept_schema(version).read_bytes())
-        with conn.transaction():
-            assert migrate.migrate(conn) == version
-    with connect(new) as conn:
-        conn.execute(migrate.SCHEMA.read_bytes())
-    assert schema_of(old) == schema_of(new)
-    with connect(old) as one, connect(new) as other:
-        assert contents(one) == contents(other)
+    with connect(old) as migrated, connect(new) as current:
+        migrated.execute(kept_schema(version).read_bytes())
+        with migrated.transaction():
+            assert migrate.migrate(migrated) == version
+        current.execute(migrate.SCHEMA.read_bytes())
+        assert schema_of(old) == schema_of(new)
+        assert contents(migrated) == contents(current)
 
 
 def test_flags_of_older_versions_get_the_names_of_their_tokens(make_database):
-    url = make_database(empty=True)
     event = "INSERT INTO events (type, created_by, feature_name) VALUES (%s, %s, %s)"
-    with connect(url) as conn:
+    with connect(make_database(empty=True)) as conn:
         conn.execute(kept_schema(3).read_bytes())
         for flag, author in (("a", "ci"), ("b", "system"), ("c", None)):
             conn.execute("INSERT INTO flags (name, project_id) VALUES (%s, 'default')", [flag])
@@ -215,59 +210,35 @@ def test_flags_of_older_versions_get_the_names_of_their_tokens(make_database):
     assert [(flag["name"], flag["created_by"]) for flag in found] == [("a", "ci"), ("b", None), ("c", None)]
 
 
-def test_a_start_says_that_it_upgraded_the_schema(make_database, capfd):
+def test_a_start_reports_an_upgrade_of_the_schema(make_database, capfd):
     url = make_database(empty=True)
-    settings = SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8}
     with connect(url) as conn:
         conn.execute(FIRST_SCHEMA.read_bytes())
     for message in (f"Upgraded the schema from version 1 to {migrate.VERSION}.\n", ""):
-        prepare_database(url, settings)
+        prepare_database(url, FIRST_START)
         assert capfd.readouterr().err == message
-
-
-CHANGES = (
-    "ALTER TABLE flags ADD COLUMN colour text",
-    "ALTER TABLE flags ALTER COLUMN colour SET DEFAULT 'red'",
-    "ALTER TABLE flags DROP CONSTRAINT flags_name_format",
-    "DROP INDEX flags_project_idx",
-    "CREATE FUNCTION one() RETURNS integer LANGUAGE sql RETURN 1",
-    "UPDATE flag_types SET lifetime_days = 8 WHERE id = 'operational'",
-)
 
 
 def test_the_comparison_of_schemas_sees_every_difference(make_database):
     url = make_database()
     with connect(url) as conn:
         seen = [(schema_of(url), contents(conn))]
-        for change in CHANGES:
+        for change in (
+            "ALTER TABLE flags ADD COLUMN colour text",
+            "ALTER TABLE flags ALTER COLUMN colour SET DEFAULT 'red'",
+            "ALTER TABLE flags DROP CONSTRAINT flags_name_format",
+            "DROP INDEX flags_project_idx",
+            "CREATE FUNCTION one() RETURNS integer LANGUAGE sql RETURN 1",
+            "UPDATE flag_types SET lifetime_days = 8 WHERE id = 'operational'",
+        ):
             conn.execute(change)
             seen.append((schema_of(url), contents(conn)))
-    assert [after != before for before, after in pairwise(seen)] == [True] * len(CHANGES)
+    assert [after != before for before, after in pairwise(seen)] == [True] * 6
 
 
-@pytest.mark.parametrize(("version", "digest"), RELEASED.items())
-def test_the_schema_of_a_release_never_changes(version, digest):
-    assert hashlib.sha256(kept_schema(version).read_bytes()).hexdigest() == digest
-
-
-def contents(conn: Connection) -> dict[str, list[Any]]:
-    """The rows of each table, without the moments at which they were made."""
-    tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
-    moments = "SELECT attname FROM pg_attribute WHERE atttypid = 'timestamptz'::regtype"
-    created = {row["attname"] for row in rows(conn, moments)}
-    return {
-        row["relname"]: sorted(
-            json.dumps({name: item for name, item in found["row"].items() if name not in created})
-            for found in rows(conn, f"SELECT to_jsonb(it) AS row FROM {row['relname']} AS it")  # pyright: ignore
-        )
-        for row in rows(conn, tables)
-    }
-
-
-def test_options_in_the_address_hold_beside_ours(shared_url):
-    separator = "&" if "?" in shared_url else "?"
+def test_options_in_the_address_are_kept_beside_ours(shared_url):
     options = "options=-csearch_path%3Dpg_catalog%20-cTimeZone%3DAsia/Tokyo%20-cstatement_timeout%3D0&connect_timeout=7"
-    with connect(f"{shared_url}{separator}{options}") as conn:
+    with connect(f"{shared_url}{'&' if '?' in shared_url else '?'}{options}") as conn:
         assert value(conn, "SHOW statement_timeout") == "30s"
         assert value(conn, "SHOW search_path") == "pg_catalog"
         assert value(conn, "SHOW TimeZone") == "UTC"

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,10 @@ pytestmark = pytest.mark.slow
 # The commits of the releases, by the version of their schema.
 COMMITS = {1: "ba3457d3f6d635ff871576ec9f1a2b874cd892e5", 3: "d764dd61749d3d1428ac8f37a2716863ebbff2ce"}
 HEADERS = {"Authorization": ADMIN_KEY}
-FIRST_START = {"INIT_ADMIN_API_TOKENS": ADMIN_KEY, "INIT_ADMIN_PASSWORD": "the administrator's password"}
+FIRST_START: dict[str, Any] = {
+    "INIT_ADMIN_API_TOKENS": ADMIN_KEY,
+    "INIT_ADMIN_PASSWORD": "the administrator's password",
+}
 FLAGS = "/api/admin/projects/default/features"
 
 

@@ -15,7 +15,7 @@ from sql.projects import overview as project_overview
 
 def asking(**caller: Any) -> Callable[[Connection, str | None], object]:
     """Authenticate a caller who needs a permission in a project, or lists all that they may see."""
-    anonymous = {"key": None, "session": None, "environment": None}
+    anonymous: dict[str, Any] = {"key": None, "session": None, "environment": None}
 
     def ask(conn: Connection, project: str | None) -> object:
         return access.authenticate(conn, **anonymous | {"permissions": ["UPDATE_PROJECT"], "project": project} | caller)

@@ -27,16 +27,6 @@ def test_every_constraint_and_index_has_a_name_of_ours(conn):
     assert len(given) > 100
 
 
-def refused(conn: Connection, statement: str, **params: Any) -> str | None:
-    """The name of the constraint that refuses the statement; None when none does."""
-    try:
-        with conn.transaction(force_rollback=True):
-            conn.execute(statement, params)
-    except psycopg.IntegrityError as error:
-        return error.diag.constraint_name
-    return None
-
-
 @pytest.mark.parametrize(
     ("statement", "constraint"),
     [
@@ -47,10 +37,8 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("INSERT INTO roles (name, type) VALUES ('OWNER', 'custom')", "roles_name_key"),
         ("INSERT INTO permissions VALUES (99, 'X', 'other', 'X')", "permissions_type_check"),
         ("UPDATE environments SET name = 'a b'", "environments_name_format"),
-        ("UPDATE environments SET name = '..'", "environments_name_format"),
         ("UPDATE flag_types SET lifetime_days = 0", "flag_types_lifetime_positive"),
         ("UPDATE users SET username = 'a@b'", "users_username_format"),
-        ("UPDATE users SET username = ''", "users_username_format"),
         ("UPDATE users SET username = NULL, email = NULL", "users_can_be_named"),
         ("UPDATE users SET email = repeat('x', 255)", "users_email_length"),
         ("UPDATE users SET login_attempts = -1", "users_login_attempts_not_negative"),
@@ -60,10 +48,8 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("UPDATE projects SET feature_limit = -1", "projects_feature_limit_not_negative"),
         ("UPDATE projects SET naming_example = 'x'", "projects_naming_needs_pattern"),
         ("INSERT INTO projects (id, name) VALUES ('a/b', 'x')", "projects_id_format"),
-        ("INSERT INTO projects (id, name) VALUES (repeat('x', 101), 'x')", "projects_id_format"),
         ("INSERT INTO projects (id, name) VALUES (E'a\\n', 'x')", "projects_id_format"),
         ("INSERT INTO flags (name, project_id) VALUES ('', 'default')", "flags_name_format"),
-        ("INSERT INTO flags (name, project_id) VALUES ('é', 'default')", "flags_name_format"),
         ("INSERT INTO flags (name, project_id) VALUES ('.', 'default')", "flags_name_format"),
         ("INSERT INTO flags (name, project_id) VALUES ('f', 'default')", "flags_name_key"),
         ("UPDATE flags SET type = 'other'", "flags_type_fkey"),
@@ -71,7 +57,6 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("UPDATE strategies SET constraints = '{}'", "strategies_constraints_array"),
         ("UPDATE strategies SET environment = 'staging'", "strategies_flag_environment_fkey"),
         ("UPDATE variants SET weight = 1001", "variants_weight_range"),
-        ("UPDATE variants SET weight = -1", "variants_weight_range"),
         ("UPDATE variants SET weight_type = 'fixed'", "variants_weight_type_check"),
         ("UPDATE variants SET payload_type = 'xml', payload_value = 'x'", "variants_payload_type_check"),
         ("UPDATE variants SET payload_type = 'string'", "variants_payload_whole"),
@@ -82,7 +67,6 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
             ),
             "variants_name_key",
         ),
-        ("INSERT INTO tags VALUES ('simple', 'x')", "tags_value_length"),
         ("INSERT INTO tags VALUES ('simple', repeat('x', 51))", "tags_value_length"),
         ("INSERT INTO api_keys (name, kind, digest, secret) VALUES ('x', 'other', 'x', 'x')", "api_keys_kind_check"),
         (
@@ -92,42 +76,36 @@ def refused(conn: Connection, statement: str, **params: Any) -> str | None:
         ("INSERT INTO events (type, created_by) VALUES ('', 'x')", "events_type_not_empty"),
         # A role is either for users and groups as such, or for projects.
         ("UPDATE users SET root_role_id = 4", "users_root_role_fkey"),
-        ("UPDATE users SET root_role_id = 99", "users_root_role_fkey"),
         ("INSERT INTO groups (name, root_role_id) VALUES ('x', 5)", "groups_root_role_fkey"),
         (
             "INSERT INTO signup_tokens (secret, name, expires_at, root_role_id) VALUES ('x', 'x', now(), 4)",
             "signup_tokens_root_role_fkey",
         ),
         ("INSERT INTO project_user_roles SELECT 'default', min(id), 1 FROM users", "project_user_roles_role_fkey"),
-        ("INSERT INTO project_user_roles SELECT 'default', min(id), 3 FROM users", "project_user_roles_role_fkey"),
         ("INSERT INTO project_group_roles SELECT 'default', min(id), 2 FROM groups", "project_group_roles_role_fkey"),
     ],
 )
 def test_an_invalid_row_is_refused_by_the_name_of_the_constraint(world, conn, statement, constraint):
     flag = world.flag("f")
-    strategy = world.strategy(flag)
+    world.strategy(flag)
     groups.insert(conn, "crew")
     conn.execute(
         "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'development', 'a', 1000)", [flag]
     )
-    assert refused(conn, statement) == constraint
-    assert value(conn, "SELECT count(*) FROM strategies WHERE id = %(id)s", {"id": strategy}) == 1
+    with pytest.raises(psycopg.IntegrityError) as refused, conn.transaction():
+        conn.execute(statement)
+    assert refused.value.diag.constraint_name == constraint
 
 
 def test_valid_rows_are_accepted(world, conn):
     role = roles.insert(conn, "Auditor")
-    root = roles.insert(conn, "Root auditor", type="root-custom")
-    user = world.user("Ada", root_role=root)
-    assert (
-        refused(conn, "INSERT INTO project_user_roles VALUES ('default', %(user)s, %(role)s)", user=user.id, role=role)
-        is None
-    )
+    user = world.user("Ada", root_role=roles.insert(conn, "Root auditor", type="root-custom"))
+    conn.execute("INSERT INTO project_user_roles VALUES ('default', %s, %s)", [user.id, role])
     for weight in (0, 1000):
-        flag = world.flag(f"f{weight}")
-        statement = (
-            "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%(flag)s, 'production', 'a', %(weight)s)"
+        row = [world.flag(f"f{weight}"), weight]
+        conn.execute(
+            "INSERT INTO variants (flag_id, environment, name, weight) VALUES (%s, 'production', 'a', %s)", row
         )
-        assert refused(conn, statement, flag=flag, weight=weight) is None
 
 
 def day(number: int) -> datetime:

@@ -112,9 +112,9 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         for secret in (token["secret"] for token in tokens):
             one_app, other_app = (Caller(make_app(url), secret) for url in (one, other))
             served = one_app.get("/api/client/features")
-            assert served.json["features"]
-            assert other_app.get("/api/client/features").json["features"] == served.json["features"]
-            usage = {served.json["features"][0]["name"]: {"yes": 3, "no": 1}}
+            assert served.get_json()["features"]
+            assert other_app.get("/api/client/features").get_json()["features"] == served.get_json()["features"]
+            usage = {served.get_json()["features"][0]["name"]: {"yes": 3, "no": 1}}
             for caller in (one_app, other_app):
                 report(caller, usage, "a new application")
         reported = "SELECT flag_name, yes, no FROM usage_metrics WHERE app_name = 'a new application' ORDER BY 1"

@@ -1,24 +1,22 @@
 """A database with the data of the demo."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from sql.database import connect, rows
-from tests.support.demo import Read, fill
+from tests.support.demo import fill
 
 
 @pytest.fixture(scope="module")
-def start() -> datetime:
+def start():
     """Return the beginning of the day on which the demo was created."""
     return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @pytest.fixture(scope="module")
-def url(make_database: Callable[..., str], start: datetime) -> str:  # noqa: ARG001
+def url(make_database, start):  # noqa: ARG001
     """A database with the demo."""
     url = make_database()
     done = fill(url)
@@ -30,11 +28,11 @@ def url(make_database: Callable[..., str], start: datetime) -> str:  # noqa: ARG
 
 
 @pytest.fixture(scope="module")
-def read(url: str) -> Read:
+def read(url):
     """read(statement): its rows."""
 
-    def read(statement: str) -> list[dict[str, Any]]:
+    def read(statement):
         with connect(url) as conn:
-            return rows(conn, statement)  # pyright: ignore
+            return rows(conn, statement)
 
     return read

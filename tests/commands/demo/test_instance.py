@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -64,20 +64,13 @@ def test_a_newcomer_gets_a_running_instance_beside_the_real_one(own_instance, ma
         assert rows(conn, "SELECT count(*) FROM flags") == [{"count": 0}]
     assert f"address      {address}\n" in output
     assert f"run: rm -rf {tmp_path / 'data-demo'}\n" in output
-    login = {"username": "admin", "password": re.search(r"password +(\S+)\n", output)[1]}
-    words = [
-        "curl",
-        "-s",
-        "-d",
-        json.dumps(login),
-        "-H",
-        "Content-Type: application/json",
-        f"{address}/auth/simple/login",
-    ]
-    assert json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["username"] == "admin"
-    readme = re.search(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    login = {"username": "admin", "password": re.findall(r"password +(\S+)\n", output)[0]}
+    headers = {"Content-Type": "application/json"}
+    with urlopen(Request(f"{address}/auth/simple/login", json.dumps(login).encode(), headers)) as answer:
+        assert json.load(answer)["username"] == "admin"
+    readme = re.findall(r"```text\n(The demo is ready.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
     assert fits(readme.replace("http://127.0.0.1:4243", address) + "…", output[output.index("The demo is ready") :])
-    shown = re.search(r"^    (curl .*)$", output, re.MULTILINE)[1]
+    shown = re.findall(r"^    (curl .*)$", output, re.MULTILINE)[0]
     answer = subprocess.run(["bash", "-c", shown], capture_output=True, check=True)
     assert json.loads(answer.stdout)["name"] == "Checkout"
     assert (tmp_path / "data-demo" / "demo-login.json").stat().st_mode & 0o077 == 0
@@ -88,7 +81,7 @@ def test_the_settings_host_and_port_count_and_others_are_named(own_instance):
     output, _ = own_instance(port, by_setting=True, HOST="localhost", MAX_FLAGS=7, BASE_URL="https://flags.example.org")
     assert f"address      http://localhost:{port}\n" in output
     assert f"Serving at http://localhost:{port} " in output
-    named = re.search(r"^The demo ignores these settings: (.*)\.$", output, re.MULTILINE)[1].split(", ")
+    named = re.findall(r"^The demo ignores these settings: (.*)\.$", output, re.MULTILINE)[0].split(", ")
     assert {"BASE_URL", "MAX_FLAGS"} <= set(named)
     assert not {"HOST", "PORT", "PATH"} & set(named)
     with urlopen(f"http://127.0.0.1:{port}/health") as answer:
@@ -98,7 +91,7 @@ def test_the_settings_host_and_port_count_and_others_are_named(own_instance):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"PORT": "x"}, "Invalid value for '--port' (env var: 'PORT'): 'x' is not a valid integer range."),
+        ({"PORT": "x"}, "'--port'"),
         ({"HOST": "a b"}, "The setting HOST must be a host name or an address without a port"),
         ({"HOST": "nowhere.invalid"}, "Cannot listen on nowhere.invalid:4243: Unknown host name."),
     ],
@@ -113,26 +106,24 @@ def test_an_invalid_host_or_port_is_refused(tmp_path, setting, message):
 
 def test_a_second_start_serves_the_same_demo(own_instance):
     first, _ = own_instance(free_port())
-    port = int(re.search(r":(\d+)\n", first)[1])
+    port = int(re.findall(r":(\d+)\n", first)[0])
     busy, _ = own_instance(port)
-    assert f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. If the demo is already running" in busy
+    assert f"Error: Cannot listen on 127.0.0.1:{port}: " in busy
+    assert " If the demo is already running" in busy
     second, _ = own_instance(free_port())
     assert "already filled" in second
-    assert re.search(r"password .*", second)[0] == re.search(r"password .*", first)[0]
+    assert re.findall(r"password .*", second) == re.findall(r"password .*", first)
 
 
-def test_a_second_run_changes_nothing(url, read):
+def test_a_second_run_changes_nothing_and_another_demo_of_the_day_is_the_same(url, read, make_database):
     before = digests(read)
     again = fill(url)
     assert (again.returncode, again.stdout.partition(":")[0]) == (0, "The demo is already filled")
     assert digests(read) == before
-
-
-def test_every_demo_of_a_day_is_the_same_company(read, make_database):
     twin = make_database()
     assert fill(twin).returncode == 0
     with connect(twin) as conn:
-        assert digests(lambda statement: rows(conn, statement)) == digests(read)
+        assert digests(lambda statement: rows(conn, statement)) == before  # pyright: ignore
 
 
 def test_a_database_that_holds_something_is_refused(make_database):
@@ -149,24 +140,24 @@ def test_a_database_that_holds_something_is_refused(make_database):
         assert rows(conn, "SELECT name FROM flags") == [{"name": "ours"}]
 
 
-def test_the_data_folder_of_a_real_instance_is_refused(tmp_path):
-    assert run("flags.py", "migrate", DATA_DIR=tmp_path).returncode == 0
+@pytest.mark.parametrize(
+    ("is_instance", "message"),
+    [
+        (True, "{} contains an instance that is not a demo. Set --data-dir to another folder."),
+        # Otherwise the advice about rm -rf would delete them.
+        (False, "{} contains other files. Set --data-dir to a new folder."),
+    ],
+)
+def test_a_folder_with_an_instance_or_other_files_is_refused(tmp_path, is_instance, message):
+    if is_instance:
+        assert run("flags.py", "migrate", DATA_DIR=tmp_path).returncode == 0
+    else:
+        (tmp_path / "photo").touch()
     before = sorted(path.name for path in tmp_path.iterdir())
     refused = run("flags.py", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.endswith(
-        f"Error: {tmp_path} contains an instance that is not a demo. Set --data-dir to another folder.\n"
-    )
+    assert refused.stderr.endswith(f"Error: {message.format(tmp_path)}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_a_folder_with_other_files_is_refused(tmp_path):
-    """Otherwise the advice about rm -rf would delete them."""
-    (tmp_path / "photo").touch()
-    refused = run("flags.py", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == f"Error: {tmp_path} contains other files. Set --data-dir to a new folder.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["photo"]
 
 
 def test_the_api_key_of_a_new_database_is_printed(make_database):
