@@ -80,6 +80,7 @@ def test_security_and_deprecation_are_documented(app: Flask) -> None:
     assert set(DOCUMENT["components"]["securitySchemes"]) == {"apiKey", "session"}
     assert DOCUMENT["security"] == [{"apiKey": []}, {"session": []}]
     assert DOCUMENT["security"] == [{"apiKey": []}, {"session": []}]
+    assert DOCUMENT["security"] == [{"apiKey": []}, {"session": []}]
     for method, path, contract, _ in routes(app):
         operation = OPERATIONS[method, path]
         assert operation.get("security") == ([] if contract.public else None)
