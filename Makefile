@@ -120,16 +120,16 @@ clean: ## Delete .venv, .venv-dev and caches; keep data
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/installed: requirements.txt
-	$(PYTHON) install.py .venv requirements.txt
+	$(PYTHON) operations/install.py .venv requirements.txt
 	@touch $@
 
 .venv/embedded: requirements.txt requirements-embedded.txt
-	$(PYTHON) install.py .venv requirements.txt requirements-embedded.txt
+	$(PYTHON) operations/install.py .venv requirements.txt requirements-embedded.txt
 	@touch .venv/installed $@
 
 # uv installs these packages in 7 s, and pip in 35 s.
 .venv-dev/installed: requirements-uv.txt requirements-dev.txt
-	$(PYTHON) install.py .venv-dev requirements-uv.txt
+	$(PYTHON) operations/install.py .venv-dev requirements-uv.txt
 	$(dev)/uv pip sync --quiet --no-config --system-certs --require-hashes --python $(dev)/python $^
 	@touch $@
 
@@ -139,7 +139,7 @@ sdks: .sdks/python/installed $(if $(shell command -v npm),.sdks/node/installed)
 
 .sdks/python/installed: tests/sdk/requirements.txt
 	rm -rf $(@D)
-	$(PYTHON) install.py $(@D) $<
+	$(PYTHON) operations/install.py $(@D) $<
 	@touch $@
 
 .sdks/node/installed: tests/sdk/package.json tests/sdk/package-lock.json

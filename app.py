@@ -9,6 +9,7 @@ from werkzeug.exceptions import BadRequest
 
 import blueprints
 from blueprints import pages
+from operations import start
 from rules import client_access, client_documents, passwords, report_writer
 from serving import (
     body_limits,
@@ -21,7 +22,6 @@ from serving import (
     metrics_endpoint,
     request_log,
     slow_requests,
-    start,
 )
 from serving.mount import Mount
 from serving.path_converters import CONVERTERS, decode_path_parameters

@@ -4,9 +4,9 @@ import os
 import sys
 
 from app import create_app
+from operations.postgres.migrate import DatabaseProblem
+from operations.start import prepare_database_once, revive
 from serving.settings import SettingError
-from serving.start import prepare_database_once, revive
-from sql.database.migrate import DatabaseProblem
 
 try:
     prepare_database_once(os.environ)

@@ -20,8 +20,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
+from operations.postgres import embedded
 from serving.settings import SETTINGS
-from sql.database import embedded
 
 KEY, TOKEN = "*:*.bench" + "0" * 59, "user:bench" + "0" * 54
 # Seconds after which an idle connection is opened anew. The server closes it after 5 s.

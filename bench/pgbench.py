@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 
-from sql.database import embedded
+from operations.postgres import embedded
 
 # The page and the count of one project, and one event.
 PAGE = """

@@ -13,6 +13,17 @@ from blueprints import (
     signup,
     ui_config,
 )
+from blueprints.catalog import (
+    constraints,
+    context_fields,
+    environments,
+    flag_types,
+    segment_strategies,
+    segments,
+    strategy_types,
+    tag_types,
+    tags,
+)
 from blueprints.client import edge, frontend, ofrep, reports
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
@@ -34,17 +45,6 @@ from blueprints.projects import environments as project_environments
 from blueprints.projects import favorites as project_favorites
 from blueprints.projects import lifecycle as project_lifecycle
 from blueprints.tokens import api_tokens, signup_tokens
-from blueprints.vocabulary import (
-    constraints,
-    context_fields,
-    environments,
-    flag_types,
-    segment_strategies,
-    segments,
-    strategy_types,
-    tag_types,
-    tags,
-)
 
 ALL = (
     api_tokens.bp,  # /api/admin/api-tokens

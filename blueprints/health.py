@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 
 from serving.contract import operation
 from serving.responses import json_response
-from sql.database import connection, migrate
+from sql.database import connection, schema_version
 from validators.errors import Unavailable
 
 bp = Blueprint("health", __name__)
@@ -30,7 +30,7 @@ def get_readiness() -> Response:
     The database must respond and have the schema of this version. Use it as a readiness probe.
     """
     with connection(limited=False) as conn:
-        version = migrate.version(conn)
-    if version != migrate.VERSION:
-        raise Unavailable(f"The database has schema version {version}; this service needs {migrate.VERSION}.")
+        version = schema_version.version(conn)
+    if version != schema_version.VERSION:
+        raise Unavailable(f"The database has schema version {version}; this service needs {schema_version.VERSION}.")
     return json_response(GOOD)

@@ -13,6 +13,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 import blueprints
+import validators.fields as fields
 from app import create_app
 from contract.fields import component, name_of, pointed, reference, shape
 from contract.refusals import GENERAL
@@ -23,7 +24,7 @@ from serving.contract import ALWAYS, CONTRACTS, Operation, Refusal
 from serving.errors import NAMES
 from serving.event_stream import LINES
 from serving.version import VERSION
-from validators import MAX_ITEMS, Body, fields
+from validators import MAX_ITEMS, Body
 
 GENERAL_ONLY = Refusal()
 SERVER = "http://127.0.0.1:4242"

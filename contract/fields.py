@@ -6,9 +6,10 @@ from typing import Any
 
 from marshmallow.fields import Raw
 
+import validators.fields as fields
 from contract.responses import SCHEMAS
 from contract.words import BODIES
-from validators import Body, fields
+from validators import Body
 from validators.client.contexts import EvaluationContext
 from validators.events import TYPES
 from validators.flags.search import (

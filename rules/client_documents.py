@@ -21,8 +21,8 @@ from rules.client_access import UNREACHABLE, ClientToken, client_access
 from rules.shared_calls import SharedCalls
 from sql.client import features
 from sql.database import as_json
+from validators.catalog.constraints import with_utc_date
 from validators.errors import Unavailable
-from validators.vocabulary.constraints import with_utc_date
 
 # Bytes of all documents that a worker keeps. The one that was used least recently goes first.
 MAX_BYTES = 64 * 1024 * 1024

@@ -9,11 +9,11 @@ from werkzeug.exceptions import BadRequest
 from rules.refusals import Refuse, quantity, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from rules.strategy_parameters import parameter_problems
+from sql.catalog.context_fields import list_legal_values
+from sql.catalog.segments import hold_usable_segments
+from sql.catalog.strategy_types import hold_strategy_types
 from sql.database import Connection
-from sql.vocabulary.context_fields import list_legal_values
-from sql.vocabulary.segments import share_usable_segments
-from sql.vocabulary.strategy_types import share_strategy_types
-from validators.vocabulary.constraints import DATE_OPERATORS, with_utc_date
+from validators.catalog.constraints import DATE_OPERATORS, with_utc_date
 
 # The greatest whole number that JavaScript has. The SDK for Node.js refuses versions with greater numbers.
 VERSION_MAX = 2**53 - 1
@@ -100,7 +100,7 @@ def check_segments(
 
     before: the segments that these replace; as many as before are allowed. field: the name of the list in the body.
     """
-    problems = list(segment_problems(segments, share_usable_segments(conn, segments, project), before, field=field))
+    problems = list(segment_problems(segments, hold_usable_segments(conn, segments, project), before, field=field))
     if problems:
         raise BadRequest("; ".join(problems))
 
@@ -141,10 +141,10 @@ def check_strategies(
     """
     if not strategies:
         return
-    types = share_strategy_types(conn, {strategy["name"] for _, strategy, _ in strategies})
+    types = hold_strategy_types(conn, {strategy["name"] for _, strategy, _ in strategies})
     constraints = [constraint for _, strategy, _ in strategies for constraint in strategy["constraints"]]
     legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], share=True)
-    usable = share_usable_segments(
+    usable = hold_usable_segments(
         conn, list({segment for _, strategy, _ in strategies for segment in strategy["segments"]}), project
     )
     stickiness = list_allowed(

@@ -8,7 +8,7 @@ from werkzeug.exceptions import Conflict
 from rules.access import Actor
 from rules.dependencies import refuse_parents
 from rules.flags import change_flags, flag_event, lock_flags, refuse_unknown
-from rules.projects import refuse_full_project, share_project
+from rules.projects import hold_project, refuse_full_project
 from rules.refusals import first_five
 from sql import events
 from sql.database import Connection
@@ -36,7 +36,7 @@ def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]
     Raise 404 if the project is archived or a flag is unknown, and 409 if the project would have too many flags.
     """
     # Lock the project before its flags, like all changes that lock both.
-    project = share_project(conn, project_id)
+    project = hold_project(conn, project_id)
     archived = [flag for flag in lock_flags(conn, actor, project_id, names) if flag["archived_at"] is not None]
     refuse_full_project(conn, project, [flag["name"] for flag in archived])
     lifecycle.revive(conn, [flag["id"] for flag in archived])

@@ -15,15 +15,15 @@ from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
 from rules.import_strategies import NOT_LINKED, write_environment
-from rules.projects import share_project
+from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types, remove_tags
 from sql import access, events
+from sql.catalog import context_fields, tag_types
+from sql.catalog.strategy_types import hold_strategy_types
 from sql.database import Connection, rolled_back_transaction
 from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
-from sql.vocabulary import context_fields, tag_types
-from sql.vocabulary.strategy_types import share_strategy_types
 from validators.flags.core import MAX_TAGS
 
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
@@ -41,7 +41,7 @@ def may_import(conn: Connection, actor: Actor) -> bool:
 
 def import_flags(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> None:
     """Import a document, all or nothing. Raises 404 unlinked environment, 403 missing permissions, 400 errors."""
-    project = share_project(conn, project_id)
+    project = hold_project(conn, project_id)
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
     document = read_document(data, findings)
@@ -66,14 +66,14 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
     document = read_document(data, findings)
     try:
         with rolled_back_transaction(conn):
-            project = share_project(conn, project_id)
+            project = hold_project(conn, project_id)
             known = flags.list_by_name(conn, project_id, document.names)
             document = check_document(conn, project, document, known, findings)
             warn_of_custom_types(conn, document, findings)
         # The other checks run in parts, so that no user waits long for the locks of a large document.
         for part in parts(document):
             with rolled_back_transaction(conn):
-                project = share_project(conn, project_id)
+                project = hold_project(conn, project_id)
                 transfer.lock_imports(conn, project_id)
                 known = flags.lock_many(conn, part.names, None, project_id)
                 write(conn, actor, project, environment, part, known, findings)
@@ -147,7 +147,7 @@ def with_own_segments(
     Add an error for flags with segments that do not exist here, except archived flags.
     """
     names = set(document.segments.values())
-    existing = transfer.share_segments(conn, names, project["id"]) if names else {}
+    existing = transfer.hold_segments(conn, names, project["id"]) if names else {}
     users: dict[int, set[str]] = defaultdict(set)
     for flag in document.flags:
         for strategy in flag.strategies:
@@ -166,7 +166,7 @@ def with_own_segments(
 
 def warn_of_custom_types(conn: Connection, document: Document, findings: Findings) -> None:
     """Add a warning for each custom strategy type of the document."""
-    types = share_strategy_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
+    types = hold_strategy_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
     custom = [name for name, type in types.items() if type["editable"]]
     findings.warn("Strategies use this custom type. It must have the same meaning in this instance.", custom)
 

@@ -15,8 +15,8 @@ from evaluation.explanation import (
     Explanation,
 )
 from sql import playground
+from sql.catalog import environments
 from sql.database import Connection
-from sql.vocabulary import environments
 
 Record = dict[str, Any]
 

@@ -10,7 +10,7 @@ from sql import events
 from sql.database import Connection
 from sql.events import Event
 from sql.people.roles import OWNER
-from sql.people.users import share_many as share_users
+from sql.people.users import hold_many as hold_users
 from sql.projects import access as project_access
 from sql.projects.access import RoleGrant
 
@@ -98,11 +98,11 @@ def check_exist(
 ) -> None:
     """Raise 400 for ids of unknown users or groups, and of roles that cannot be assigned in a project."""
     problems = []
-    if set(roles) - project_access.share_roles(conn, set(roles)):
+    if set(roles) - project_access.hold_roles(conn, set(roles)):
         problems.append("roles: must be ids of roles that can be assigned in a project")
-    if set(users) - share_users(conn, set(users)):
+    if set(users) - hold_users(conn, set(users)):
         problems.append("users: must be ids of existing users")
-    if set(groups) - project_access.share_groups(conn, set(groups)):
+    if set(groups) - project_access.hold_groups(conn, set(groups)):
         problems.append("groups: must be ids of existing groups")
     if problems:
         raise BadRequest("; ".join(problems))
@@ -110,7 +110,7 @@ def check_exist(
 
 def check_holder_exists(conn: Connection, holder: Holder, holder_id: int) -> None:
     """Raise 404 if the user or group does not exist."""
-    share = share_users if holder == "user" else project_access.share_groups
+    share = hold_users if holder == "user" else project_access.hold_groups
     if not share(conn, [holder_id]):
         raise NotFound(f"No {holder} has that id.")
 

@@ -36,7 +36,7 @@ def sign_up(token: str, payload: dict[str, Any], address: str) -> str | None:
     # Many people can have the same signup token, so they count as unknown.
     password_hash = password_hasher().hash(payload["password"], is_known=False)
     with transaction() as conn, unique_or_409(users.TAKEN):
-        invite = require_usable(signup_tokens.share(conn, token))
+        invite = require_usable(signup_tokens.hold(conn, token))
         user = users.insert(conn, **person, password_hash=password_hash, root_role=invite["root_role_id"])
         signup_tokens.add_user(conn, invite["id"], user["id"])
         actor = Actor(person["email"], user["id"])

@@ -5,8 +5,8 @@ from typing import Any
 
 from werkzeug.exceptions import BadRequest
 
+from sql.catalog.context_fields import hold_sticky
 from sql.database import Connection
-from sql.vocabulary.context_fields import share_sticky
 
 # Values that need no context field. For default, SDKs use the userId, else the sessionId, else a random value.
 BUILT_IN = frozenset({"default", "random", "userId", "sessionId"})
@@ -16,7 +16,7 @@ PROBLEM = "must be default, random, userId, sessionId or a context field with st
 def list_allowed(conn: Connection, values: Iterable[str]) -> frozenset[str]:
     """Return the built-in values, and those of the given values that are allowed."""
     names = set(values) - BUILT_IN
-    return BUILT_IN | (share_sticky(conn, names) if names else frozenset())
+    return BUILT_IN | (hold_sticky(conn, names) if names else frozenset())
 
 
 def stickiness_problems(field: str, value: str, allowed: Collection[str]) -> list[str]:

@@ -18,10 +18,10 @@ from rules.constraints import check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
 from rules.refusals import Refuse, quantity, raise_error
 from sql import events
+from sql.catalog.segments import hold_usable_segments
+from sql.catalog.strategy_types import hold_strategy_types
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
-from sql.vocabulary.segments import share_usable_segments
-from sql.vocabulary.strategy_types import share_strategy_types
 from validators.flags.strategies import with_defaults
 
 Strategy = Mapping[str, Any]
@@ -139,8 +139,8 @@ def default_strategies(
     default |= flags[0]["default_strategy"] or {}
     default |= {"disabled": False}
     default.pop("sortOrder", None)
-    usable = share_usable_segments(conn, default["segments"], flags[0]["project_id"])
-    if not share_strategy_types(conn, [default["name"]]) or set(default["segments"]) - usable:
+    usable = hold_usable_segments(conn, default["segments"], flags[0]["project_id"])
+    if not hold_strategy_types(conn, [default["name"]]) or set(default["segments"]) - usable:
         message = "The default strategy of this environment uses a deleted strategy type or segment. Change it first."
         refuse(Conflict(message), [flag["name"] for flag in flags])
     # Our choice: each flag gets its own groupId, so that different users see the flags first.

@@ -26,7 +26,7 @@ def parameter_problems(
 ) -> Iterator[str]:
     """Yield a message for each invalid parameter.
 
-    type: a strategy type from share_strategy_types(). before: the parameters that are replaced, or None if the
+    type: a strategy type from hold_strategy_types(). before: the parameters that are replaced, or None if the
     strategy is new or had another type. stickiness: the allowed values from list_allowed().
     """
     declared = {parameter["name"]: parameter for parameter in type["parameters"]}

@@ -24,7 +24,7 @@ def check_tag_types(
     tags: pairs of a flag name and a tag. field: the field of the body that the message names.
     """
     types = {tag["type"] for _, tag in tags}
-    unknown = sorted(types - flag_tags.share_tag_types(conn, types)) if types else []
+    unknown = sorted(types - flag_tags.hold_tag_types(conn, types)) if types else []
     if unknown:
         flags = {flag for flag, tag in tags if tag["type"] in unknown}
         refuse(BadRequest(f"{field}: unknown tag types: {first_five(unknown)}"), flags)

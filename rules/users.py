@@ -14,9 +14,9 @@ from sql.people import past_passwords, past_users, root_roles, users
 UNKNOWN_USER = "No user has that id."
 
 
-def share_role(conn: Connection, id_or_name: int | str) -> DictRow:
+def hold_role(conn: Connection, id_or_name: int | str) -> DictRow:
     """Share-lock a root role, and return its id and is_admin. Raise 400 if it does not exist."""
-    role = root_roles.share(conn, id_or_name)
+    role = root_roles.hold(conn, id_or_name)
     if role is None:
         abort(400, "rootRole: must be the id or the name of a root role")
     return role
@@ -44,7 +44,7 @@ def change_user(
 
     Raise 400 for an unknown role, and 409 if no administrator would remain.
     """
-    role = share_role(conn, change.get("rootRole", before["rootRole"]))
+    role = hold_role(conn, change.get("rootRole", before["rootRole"]))
     if not role["is_admin"]:
         refuse_last_administrator(administrators, before)
     after = users.update(conn, before | dict(change) | {"rootRole": role["id"]})

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from serving.request_log import line
 from serving.version import VERSION
-from sql.database import Connection, migrate
+from sql.database import Connection, schema_version
 from validators.events import TYPES
 
 # Environment variables that the master sets for its workers: the folder with their metrics, and the start time.
@@ -194,7 +194,7 @@ class About(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the three metrics."""
-        versions = {"version": VERSION, "schema": str(migrate.VERSION)}
+        versions = {"version": VERSION, "schema": str(schema_version.VERSION)}
         yield InfoMetricFamily(
             "flags_build", "Version of the service, and of the schema that it needs.", value=versions
         )

@@ -14,8 +14,9 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from rules import bootstrap
-from sql.database import Connection, connect, embedded
+from operations import bootstrap
+from operations.postgres import embedded
+from sql.database import Connection, connect
 from tests.access import Stage, staged
 from tests.support.command_line import CommandLine
 from tests.support.instance import SETTINGS, address_of, apps, pinned_to

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag, refuse_unusable_name
-from rules.projects import share_project
+from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types
 from serving.contract import operation
 from serving.request_data import load, load_many, load_query
@@ -46,7 +46,7 @@ def create_flag(project_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         new = load(CreateFlag())
-        [flag] = add_flags(conn, actor, share_project(conn, project_id), [new])
+        [flag] = add_flags(conn, actor, hold_project(conn, project_id), [new])
         check_tag_types(conn, [(flag["name"], tag) for tag in new["tags"]], "tags")
         add_tags(conn, actor, [(flag, tag) for tag in new["tags"]])
         change_flags(conn, actor, [(flag, {"stale": new["stale"]})])

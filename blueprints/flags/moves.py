@@ -5,7 +5,7 @@ from flask import Blueprint, Response
 from rules.access import require, require_parts
 from rules.flag_moves import move, record_copy
 from rules.flags import add_flags, lock_flag
-from rules.projects import share_project
+from rules.projects import hold_project
 from serving.contract import operation
 from serving.request_data import load
 from serving.responses import created, empty_response
@@ -28,7 +28,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
         change = load(CloneFlag())
-        project = share_project(conn, project_id)
+        project = hold_project(conn, project_id)
         # This lock is enough for the parents too. They cannot be archived while this flag depends on them.
         source = lock_flag(conn, project_id, feature_name)
         # Our choice: a copy does not get the tags and the stale mark.
@@ -53,7 +53,7 @@ def move_flag(project_id: str, feature_name: str) -> Response:
         actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
         target = load(MoveFlag())["newProjectId"]
         require(conn, "MOVE_FEATURE_TOGGLE", project=target)
-        project = share_project(conn, target)
+        project = hold_project(conn, target)
         flag = lock_flag(conn, project_id, feature_name)
         if target != project_id:
             move(conn, actor, flag, project)

@@ -11,8 +11,8 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql.database import connection, transaction
 from sql.flags import tags as flag_tags
+from validators.catalog.tags import Tag
 from validators.flags.tags import UpdateTags, UpdateTagsOfFlags
-from validators.vocabulary.tags import Tag
 
 bp = Blueprint("flag_tags", __name__)
 

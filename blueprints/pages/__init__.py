@@ -10,6 +10,7 @@ from blueprints.pages import (
     api_tokens,
     applications,
     assets,
+    catalog,
     console,
     errors,
     evaluation,
@@ -31,7 +32,6 @@ from blueprints.pages import (
     signup_tokens,
     strategy,
     users,
-    vocabulary,
 )
 
 ALL = (
@@ -47,7 +47,7 @@ ALL = (
     insights.bp,  # /insights
     api_tokens.bp,  # /admin/api-tokens
     segments.bp,  # /admin/segments, /admin/segments/…
-    vocabulary.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
+    catalog.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
     applications.bp,  # /admin/applications, /admin/applications/…
     login.bp,  # /login
     new_user.bp,  # /new-user

@@ -7,10 +7,10 @@ from flask import Blueprint, Response
 from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from rules.api_tokens import permission, permissions, readable_kinds
+from sql.catalog import environments
 from sql.database import connection
 from sql.projects import list as project_list
 from sql.tokens import api_tokens
-from sql.vocabulary import environments
 from validators.tokens.api_tokens import KINDS
 
 bp = Blueprint("api_tokens", __name__)

@@ -11,10 +11,10 @@ from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.project import read_project
 from sql import event_search
+from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
 from sql.flags import dependencies, records, stages, usage
 from sql.projects import list as project_list
-from sql.vocabulary import flag_types, segments, tag_types
 
 bp = Blueprint("flag", __name__)
 

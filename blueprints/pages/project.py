@@ -10,10 +10,10 @@ from marshmallow import ValidationError
 from blueprints.pages.filters import read_filters
 from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import Reader, page, require_reader
+from sql.catalog import flag_types
 from sql.database import Connection, connection
 from sql.flags import search as flag_search
 from sql.projects import overview
-from sql.vocabulary import flag_types
 from validators.fields import OneOf, Text
 from validators.flags.core import TYPE_WORDS, TYPES
 

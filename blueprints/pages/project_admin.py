@@ -8,11 +8,11 @@ from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.project import read_project
 from blueprints.pages.strategy import stickiness_choices
+from sql.catalog import context_fields
+from sql.catalog import environments as all_environments
 from sql.database import connection
 from sql.projects import environments
 from sql.tokens import api_tokens
-from sql.vocabulary import context_fields
-from sql.vocabulary import environments as all_environments
 
 bp = Blueprint("project_admin", __name__)
 

@@ -10,9 +10,9 @@ from blueprints.pages.lists import ListQuery, list_page, slice_of
 from blueprints.pages.page import Reader, page, require_reader
 from rules.access import id_in_path
 from serving.request_data import load_query
+from sql.catalog import context_fields, segment_strategies, segments
 from sql.database import Connection, connection
 from sql.projects import list as project_list
-from sql.vocabulary import context_fields, segment_strategies, segments
 
 bp = Blueprint("segments", __name__)
 

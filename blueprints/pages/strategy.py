@@ -11,9 +11,9 @@ from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.project import read_project
 from rules.strategies import NO_FLAG_THERE, NO_STRATEGY
 from rules.strategy_parameters import PERCENTAGE
+from sql.catalog import context_fields, segments, strategy_types
 from sql.database import Connection, connection
 from sql.flags import strategies
-from sql.vocabulary import context_fields, segments, strategy_types
 
 bp = Blueprint("strategy", __name__)
 

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from blueprints.people import personal_tokens
-from blueprints.people.users import share_role
+from blueprints.people.users import hold_role
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from serving.contract import Refusal, operation
@@ -55,7 +55,7 @@ def create_service_account() -> Response:
     with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
         payload = load(CreateServiceAccount())
-        role = share_role(conn, payload.pop("rootRole"))
+        role = hold_role(conn, payload.pop("rootRole"))
         account = users.insert(
             conn, **payload, email=None, password_hash=None, root_role=role["id"], account_type=ACCOUNT_TYPE
         )
@@ -76,7 +76,7 @@ def update_service_account(account_id: str) -> Response:
         change = load(UpdateServiceAccount(), lambda: service_accounts.get(conn, id_in_path(account_id)))
         before = lock(conn, account_id)
         change = without_read_only(change, lambda: service_accounts.get(conn, before["id"]))
-        role = share_role(conn, change.get("rootRole", before["rootRole"]))
+        role = hold_role(conn, change.get("rootRole", before["rootRole"]))
         after = users.update(conn, before | change | {"rootRole": role["id"]})
         events.record_change(
             conn,

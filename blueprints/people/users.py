@@ -8,7 +8,7 @@ from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
 from rules.reset_links import create_link
-from rules.users import UNKNOWN_USER, change_user, lock_user, remove_user, replace_password, share_role
+from rules.users import UNKNOWN_USER, change_user, hold_role, lock_user, remove_user, replace_password
 from serving.contract import USER_TAKEN, Refusal, operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
@@ -58,7 +58,7 @@ def create_user() -> Response:
     person: dict[str, Any] = {field: payload.get(field) for field in ("name", "username", "email")}
     with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
-        role = share_role(conn, payload["rootRole"])
+        role = hold_role(conn, payload["rootRole"])
         user = users.insert(conn, **person, password_hash=password_hash, root_role=role["id"])
         events.record(conn, Event("user-created", actor, data=users.event_data(user)))
         # Our choice: only a user without a password needs a link to set the first one.

@@ -9,11 +9,11 @@ from serving.contract import Refusal, operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response, json_text
 from sql import events
+from sql.catalog import environments
 from sql.database import connection, transaction
 from sql.events import Event
 from sql.projects import environments as project_environments
-from sql.vocabulary import environments
-from validators.vocabulary.environments import LinkEnvironment, SetDefaultStrategy
+from validators.catalog.environments import LinkEnvironment, SetDefaultStrategy
 
 bp = Blueprint("project_environments", __name__)
 
@@ -58,7 +58,7 @@ def add_project_environment(project_id: str) -> Response:
         project = project_environments.lock(conn, project_id)
         if project is None or project["is_archived"]:
             abort(404, "No project has that id, or the project is archived.")
-        if not environments.share(conn, environment):
+        if not environments.hold(conn, environment):
             abort(404, "environment: must be an existing environment")
         project_environments.add(conn, project_id, environment)
         events.record(conn, Event("project-environment-added", actor, project=project_id, environment=environment))

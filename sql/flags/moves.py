@@ -28,7 +28,7 @@ def parts(conn: Connection, flag_id: int) -> list[tuple[str, str | None]]:
 
 
 # Until the transaction ends, no global segment can become a segment of the flag's present project.
-SHARE_SEGMENTS = """
+HOLD_SEGMENTS = """
     SELECT
       FROM segments
      WHERE id IN (
@@ -65,7 +65,7 @@ def obstacles(conn: Connection, flag_id: int, project: str) -> DictRow:
     environments: the flag's environments that the project does not have. has_dependencies. segments: the names of the
     flag's segments that belong to another project.
     """
-    run(conn, SHARE_SEGMENTS, {"id": flag_id})
+    run(conn, HOLD_SEGMENTS, {"id": flag_id})
     row = one(conn, OBSTACLES, {"id": flag_id, "project": project})
     assert row is not None
     return row

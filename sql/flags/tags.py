@@ -23,16 +23,16 @@ def get_list(conn: Connection, name: str, viewer: int | None) -> str | None:
 
 
 # KEY SHARE: no other transaction can delete these types until this one ends.
-SHARE_TAG_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
+HOLD_TAG_TYPES = "SELECT name FROM tag_types WHERE name = ANY(%(names)s::text[]) ORDER BY name FOR KEY SHARE"
 
 
-def share_tag_types(conn: Connection, names: Collection[str]) -> set[str]:
+def hold_tag_types(conn: Connection, names: Collection[str]) -> set[str]:
     """Return those of these tag types that exist."""
-    return {row["name"] for row in rows(conn, SHARE_TAG_TYPES, {"names": list(names)})}
+    return {row["name"] for row in rows(conn, HOLD_TAG_TYPES, {"names": list(names)})}
 
 
 # A separate statement: if it waited for the deletion of a tag, ADD sees that the tag is missing and creates it again.
-SHARE_TAGS = """
+HOLD_TAGS = """
     SELECT
       FROM tags
       JOIN json_to_recordset(%(tags)s::json) AS wanted (type text, value text) USING (type, value)
@@ -79,7 +79,7 @@ def add(conn: Connection, tags: Sequence[Mapping[str, Any]]) -> list[DictRow]:
     is_new: whether the tag was created, true for its first row only.
     """
     params = {"tags": as_json(tags)}
-    run(conn, SHARE_TAGS, params)
+    run(conn, HOLD_TAGS, params)
     return rows(conn, ADD, params)
 
 

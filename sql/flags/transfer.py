@@ -9,12 +9,12 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql import locks
+from sql.catalog import tag_types
 from sql.database import Connection, one, rows, run
 from sql.flags import records as flag_records
 from sql.flags import strategies
 from sql.limits import PAGE_BYTES
 from sql.projects.visibility import VISIBLE
-from sql.vocabulary import tag_types
 
 SELECTORS: dict[str, LiteralString] = {
     "features": "flags.name = ANY(%(features)s::text[])",
@@ -196,7 +196,7 @@ def lock_imports(conn: Connection, project: str) -> None:
     run(conn, LOCK_IMPORTS, {"project": project})
 
 
-SHARE_SEGMENTS = """
+HOLD_SEGMENTS = """
     SELECT id, name
       FROM segments
      WHERE name = ANY(%(names)s::text[])
@@ -206,6 +206,6 @@ SHARE_SEGMENTS = """
 """
 
 
-def share_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
+def hold_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
     """Share-lock the segments with these names that the project can use. Return their ids by name."""
-    return {row["name"]: row["id"] for row in rows(conn, SHARE_SEGMENTS, {"names": list(names), "project": project})}
+    return {row["name"]: row["id"] for row in rows(conn, HOLD_SEGMENTS, {"names": list(names), "project": project})}

@@ -140,7 +140,7 @@ def update(conn: Connection, group: Mapping[str, Any]) -> None:
 
 
 # Projects before the rows of their members, as in sql/people/past_users.py.
-SHARE_PROJECTS = """
+HOLD_PROJECTS = """
     SELECT
       FROM projects
      WHERE id IN (SELECT project_id FROM project_group_roles WHERE group_id = %(id)s)
@@ -153,7 +153,7 @@ DELETE = "DELETE FROM groups WHERE id = %(id)s"
 
 def delete(conn: Connection, group_id: int) -> None:
     """Delete a group with its memberships and its roles in projects. Triggers keep their dates for insights."""
-    rows(conn, SHARE_PROJECTS, {"id": group_id})
+    rows(conn, HOLD_PROJECTS, {"id": group_id})
     run(conn, DELETE, {"id": group_id})
 
 

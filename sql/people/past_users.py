@@ -4,7 +4,7 @@ from sql.database import Connection, rows, run
 
 # The deletion of a project locks the project first, then rows of its members. In the same order, the two cannot
 # deadlock.
-SHARE_PROJECTS = """
+HOLD_PROJECTS = """
     SELECT
       FROM projects
      WHERE id IN (
@@ -63,5 +63,5 @@ DELETE = """
 
 def delete(conn: Connection, user_id: int) -> None:
     """Delete a user with their sessions, tokens, roles, memberships, favorites and link to a signup token."""
-    rows(conn, SHARE_PROJECTS, {"user_id": user_id})
+    rows(conn, HOLD_PROJECTS, {"user_id": user_id})
     run(conn, DELETE, {"user_id": user_id})

@@ -12,8 +12,8 @@ RECORDS: LiteralString = (
     f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
 )
 
-# FOR KEY SHARE: the role cannot be deleted before a user has it.
-SHARE = """
+# FOR KEY HOLD: the role cannot be deleted before a user has it.
+HOLD = """
     SELECT id,
            EXISTS (SELECT FROM role_permissions WHERE role_id = roles.id AND permission = 'ADMIN') AS is_admin
       FROM roles
@@ -23,14 +23,12 @@ SHARE = """
 """
 
 
-def share(conn: Connection, key: int | str) -> DictRow | None:
+def hold(conn: Connection, key: int | str) -> DictRow | None:
     """Return id and is_admin of the root role with this id or name, or None, and keep it from being deleted.
 
     Names match in upper or lower case.
     """
-    return one(
-        conn, SHARE, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None}
-    )
+    return one(conn, HOLD, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
 
 
 # Our choice: an administrator is a user whose own root role has ADMIN, with or without a password. Groups do not count,

@@ -207,12 +207,12 @@ def lock(conn: Connection, user_id: int, account_type: str = "User") -> dict[str
 
 
 # FOR SHARE: a user who is being deleted gets no membership and no role. ORDER BY: two requests cannot deadlock.
-SHARE_MANY = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
+HOLD_MANY = "SELECT id FROM users WHERE id = ANY(%(ids)s::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE"
 
 
-def share_many(conn: Connection, ids: Collection[int]) -> set[int]:
+def hold_many(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return which of these users and service accounts exist, and keep them from being deleted."""
-    return {row["id"] for row in rows(conn, SHARE_MANY, {"ids": list(ids)})}
+    return {row["id"] for row in rows(conn, HOLD_MANY, {"ids": list(ids)})}
 
 
 UPDATE: LiteralString = f"""

@@ -115,19 +115,19 @@ def lock_grants(conn: Connection, project: str) -> set[RoleGrant] | None:
     return {RoleGrant(**row) for row in rows(conn, READ, {"project": project})}
 
 
-SHARE_ROLES = "SELECT id FROM roles WHERE id = ANY(%(ids)s::bigint[]) AND scope = 'project' ORDER BY id FOR KEY SHARE"
+HOLD_ROLES = "SELECT id FROM roles WHERE id = ANY(%(ids)s::bigint[]) AND scope = 'project' ORDER BY id FOR KEY SHARE"
 
-SHARE_GROUPS = "SELECT id FROM groups WHERE id = ANY(%(ids)s::bigint[]) ORDER BY id FOR KEY SHARE"
+HOLD_GROUPS = "SELECT id FROM groups WHERE id = ANY(%(ids)s::bigint[]) ORDER BY id FOR KEY SHARE"
 
 
-def share_roles(conn: Connection, ids: Collection[int]) -> set[int]:
+def hold_roles(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of these roles that can be given in a project. They cannot be deleted until the transaction ends."""
-    return {row["id"] for row in rows(conn, SHARE_ROLES, {"ids": list(ids)})}
+    return {row["id"] for row in rows(conn, HOLD_ROLES, {"ids": list(ids)})}
 
 
-def share_groups(conn: Connection, ids: Collection[int]) -> set[int]:
+def hold_groups(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of these groups that exist. They cannot be deleted until the transaction ends."""
-    return {row["id"] for row in rows(conn, SHARE_GROUPS, {"ids": list(ids)})}
+    return {row["id"] for row in rows(conn, HOLD_GROUPS, {"ids": list(ids)})}
 
 
 # Owners of the project may give every role.

@@ -188,7 +188,7 @@ def created(conn: Connection, project_id: str) -> DictRow:
 
 
 # FOR SHARE: a request that archives or deletes the project waits until the new flag is committed.
-SHARE_LIVE = """
+HOLD_LIVE = """
     SELECT id, feature_limit, naming_pattern
       FROM projects
      WHERE id = %(id)s
@@ -197,12 +197,12 @@ SHARE_LIVE = """
 """
 
 
-def share_live(conn: Connection, project: str) -> DictRow | None:
+def hold_live(conn: Connection, project: str) -> DictRow | None:
     """Return id, feature_limit and naming_pattern of a live project, and keep it from changing.
 
     None: unknown or archived.
     """
-    return one(conn, SHARE_LIVE, {"id": project})
+    return one(conn, HOLD_LIVE, {"id": project})
 
 
 GET_NAMING: LiteralString = f"SELECT naming_pattern FROM projects WHERE id = %(id)s AND {VISIBLE}"

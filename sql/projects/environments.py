@@ -5,9 +5,9 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
+from sql.catalog import environments
 from sql.database import Connection, as_json, one, run, value
 from sql.tokens.api_tokens import OF_PROJECT
-from sql.vocabulary import environments
 
 # The message of a unique violation.
 TAKEN = {"project_environments_pkey": "environment: the project already has this environment"}

@@ -239,7 +239,7 @@ def delete(conn: Connection, key_id: int) -> None:
 
 
 # FOR KEY SHARE: the environments and projects cannot be deleted before the token is inserted.
-SHARE_SCOPE = """
+HOLD_SCOPE = """
     WITH existing_environments AS (
         SELECT name FROM environments WHERE name = ANY(%(environments)s::text[]) FOR KEY SHARE
     ),
@@ -258,11 +258,11 @@ SHARE_SCOPE = """
 """
 
 
-def share_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
+def hold_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
     """Return environment (the first of these that exists, or None) and unknown_projects.
 
     Existing environments and projects cannot be deleted until the transaction ends.
     """
-    scope = one(conn, SHARE_SCOPE, {"environments": list(environments), "projects": list(projects)})
+    scope = one(conn, HOLD_SCOPE, {"environments": list(environments), "projects": list(projects)})
     assert scope is not None
     return scope

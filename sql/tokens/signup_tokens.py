@@ -97,13 +97,13 @@ def get_row(conn: Connection, secret: str) -> DictRow | None:
     return one(conn, ROW, {"digest": digest(secret)})
 
 
-# FOR SHARE: several signups use a token at once, but a change of the token waits for them.
-SHARE: LiteralString = f"{ROW} FOR SHARE"
+# FOR HOLD: several signups use a token at once, but a change of the token waits for them.
+HOLD: LiteralString = f"{ROW} FOR SHARE"
 
 
-def share(conn: Connection, secret: str) -> DictRow | None:
+def hold(conn: Connection, secret: str) -> DictRow | None:
     """Return the same as get_row(), and keep others from changing the token."""
-    return one(conn, SHARE, {"digest": digest(secret)})
+    return one(conn, HOLD, {"digest": digest(secret)})
 
 
 ADD_USER = """

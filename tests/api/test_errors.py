@@ -10,9 +10,9 @@ import pytest
 from werkzeug.test import TestResponse
 
 from app import create_app
-from rules.bootstrap import prepare_database
+from operations.bootstrap import prepare_database
+from operations.postgres import embedded
 from sql import database
-from sql.database import embedded
 from tests.support.embedded_server import own_server
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.secrecy import Watched

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sql.database import connect, migrate, run
+from operations.postgres import migrate
+from sql.database import connect, run
 from tests.support.service import free_port
 from tests.support.world import Caller, refused
 

@@ -13,12 +13,12 @@ from tests.support import fixtures, records
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller, World, refused
 from validators import Body
+from validators.catalog import context_fields, environments, flag_types, segments, strategy_types, tag_types
 from validators.flags import core as flags
 from validators.flags import strategies
 from validators.people import groups, roles, service_accounts, users
 from validators.projects import core as projects
 from validators.returned import UNLEASH_ONLY, Ignored, ReadOnly, ResponseOnly
-from validators.vocabulary import context_fields, environments, flag_types, segments, strategy_types, tag_types
 
 Json = dict[str, Any]
 ADMIN = "/api/admin"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from sql.catalog import context_fields, segments
 from sql.database import Connection, as_json, value
-from sql.vocabulary import context_fields, segments
 from tests.support import fixtures
 from tests.support.documents import bring_in, validated
 from tests.support.export import export

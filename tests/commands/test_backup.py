@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commands import program
-from sql.database import backup, connect, embedded, migrate, value
-from sql.database.migrate import DatabaseProblem
+from operations.commands import program
+from operations.postgres import backup, embedded, migrate
+from operations.postgres.migrate import DatabaseProblem
+from sql.database import connect, value
 from tests.support import comparison
 from tests.support.command_line import FLAGS, CommandLine, install, only_line, run_flags
 from tests.support.dumps import contents, fill_the_rest, make_url

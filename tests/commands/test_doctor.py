@@ -6,8 +6,9 @@ from urllib.parse import quote
 
 import pytest
 
-from commands import doctor, program
-from sql.database import connect, embedded, migrate, value
+from operations.commands import doctor, program
+from operations.postgres import embedded, migrate
+from sql.database import connect, value
 from sql.people import groups, users
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, run_flags

@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.service import PATIENCE, ROOT, environment
 
-BOTH = "install.py .venv requirements.txt requirements-embedded.txt"
-SERVER = "install.py .venv requirements.txt\n"
-DEVELOPMENT = "install.py .venv-dev requirements-uv.txt"
+BOTH = "operations/install.py .venv requirements.txt requirements-embedded.txt"
+SERVER = "operations/install.py .venv requirements.txt\n"
+DEVELOPMENT = "operations/install.py .venv-dev requirements-uv.txt"
 
 
 DATABASE_URL = {"DATABASE_URL": "postgresql:///flags"}
@@ -39,7 +39,7 @@ def test_make_installs_what_the_target_needs(target: str, settings: dict[str, st
     command = ["make", "--dry-run", "--always-make", target]
     environ = environment(**settings)
     shown = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True).stdout
-    assert shown.count("install.py") == 1
+    assert shown.count("operations/install.py") == 1
     assert wanted in shown
 
 
@@ -66,7 +66,7 @@ def make_requirements(folder: Path, name: str, digest: str | None = None) -> Pat
 
 def install(folder: Path, *files: Path) -> subprocess.CompletedProcess[str]:
     """Run install.py without a package index."""
-    command = [sys.executable, ROOT / "install.py", folder, *files]
+    command = [sys.executable, ROOT / "operations/install.py", folder, *files]
     environ = os.environ | {"PIP_NO_INDEX": "1"}
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=4 * PATIENCE)
 
@@ -123,6 +123,6 @@ def test_install_removes_the_packages_for_development_of_an_older_version(tmp_pa
     ],
 )
 def test_install_says_what_it_needs(lacking: str, message: str) -> None:
-    code = f"import runpy, sys; {lacking}; runpy.run_path('install.py')"
+    code = f"import runpy, sys; {lacking}; runpy.run_path('operations/install.py')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", message)

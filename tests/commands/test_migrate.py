@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from commands import program
-from sql.database import connect, embedded, migrate
-from sql.database.migrate import DatabaseProblem
+from operations.commands import program
+from operations.postgres import embedded, migrate
+from operations.postgres.migrate import DatabaseProblem
+from sql.database import connect
 from tests.support.command_line import CommandLine, event, only_line, run_flags, run_flags_at_terminal
 from tests.support.world import Caller
 

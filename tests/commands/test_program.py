@@ -15,7 +15,7 @@ from tests.support.service import ROOT
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A copy of ./flags in a folder without .venv."""
-    for name in ("flags", "flags.py"):
+    for name in ("flags", "operations/flags.py"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path / "flags"
 

@@ -9,8 +9,9 @@ from threading import Timer
 import psycopg
 import pytest
 
-from commands import program
-from sql.database import backup, connect, embedded, migrate, rows, value
+from operations.commands import program
+from operations.postgres import backup, embedded, migrate
+from sql.database import connect, rows, value
 from tests.support.command_line import CommandLine, only_line
 from tests.support.dumps import contents, holds_nothing, make_url
 from tests.support.embedded_server import own_server

@@ -8,7 +8,7 @@ import pytest
 from click import Group
 from werkzeug.test import TestResponse
 
-from commands import program
+from operations.commands import program
 from sql.database import Connection, rows, value
 from tests.access import FAMILIES, ROUTES, Family, Stage
 from tests.support.event_types_page import PAGE, recorded

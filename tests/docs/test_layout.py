@@ -14,10 +14,10 @@ from tests.support.service import ROOT
 # Each folder imports itself and the folders on the right. Nothing imports wsgi or contract; sql, validators and
 # evaluation know nothing of each other.
 MAY_IMPORT = {
-    "app": {"blueprints", "serving", "rules", "sql", "validators"},
+    "app": {"blueprints", "operations", "serving", "rules", "sql", "validators"},
     "blueprints": {"serving", "rules", "sql", "validators", "evaluation"},
     "contract": {"app", "blueprints", "serving", "rules", "validators"},
-    "commands": {"serving", "rules", "sql", "validators", "evaluation"},
+    "operations": {"serving", "rules", "sql", "validators", "evaluation"},
     "serving": {"rules", "sql", "validators"},
     "rules": {"sql", "validators", "evaluation"},
     "sql": set(),
@@ -25,10 +25,10 @@ MAY_IMPORT = {
     "evaluation": set(),
 }
 # The metrics library is loaded only where metrics are wanted.
-LATE = {"serving/metrics_endpoint.py", "serving/metrics_files.py"}
+LATE = {"serving/metrics_endpoint.py", "operations/metrics_files.py"}
 MOST_LINES = 300
 # The whole database in reading order, now and in each release, and the rows of the demo.
-LONGER = {"schema.sql", "commands/demo.sql", "tests/schema/0001.sql", "tests/schema/0003.sql"}
+LONGER = {"schema.sql", "operations/commands/demo.sql", "tests/schema/0001.sql", "tests/schema/0003.sql"}
 
 
 @cache

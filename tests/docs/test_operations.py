@@ -35,7 +35,7 @@ def blocks() -> list[tuple[str, str]]:
 @pytest.mark.slow
 def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     # Nothing is installed by these tests.
-    make = f"make --no-print-directory -o .venv/embedded flags='{sys.executable} flags.py'"
+    make = f"make --no-print-directory -o .venv/embedded flags='{sys.executable} operations/flags.py'"
     settings = {"DATA_DIR": str(tmp_path / "data"), "BCRYPT_ROUNDS": "12"}
     with Service(stdout=str(tmp_path / "log"), **settings) as service:
         known = {setting.name for setting in SETTINGS}
@@ -92,7 +92,7 @@ def test_line_for_cron_works_in_the_environment_of_cron(make_database: Callable[
 def in_this_environment(script: str) -> str:
     """The script with the Python of these tests, because a clone can have no .venv."""
     python = Path(sys.executable)
-    return script.replace(".venv/bin/", f"{python.parent}/").replace("./flags ", f"{python} flags.py ")
+    return script.replace(".venv/bin/", f"{python.parent}/").replace("./flags ", f"{python} operations/flags.py ")
 
 
 def test_settings_of_the_pages_exist() -> None:

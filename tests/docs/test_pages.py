@@ -13,8 +13,8 @@ from shutil import which
 import click
 import pytest
 
-from commands import program
 from contract import operations_page
+from operations.commands import program
 from serving import settings
 from sql import database
 from tests.support.instance import ADMIN_KEY, SETTINGS
@@ -45,7 +45,7 @@ def commands_of(page: Path) -> list[tuple[str, str]]:
 def demo(make_database: Callable[..., str]) -> str:
     """A database with the demo."""
     url = make_database()
-    done = run("flags.py", "demo", "--use-database-url", DATABASE_URL=url)
+    done = run("operations/flags.py", "demo", "--use-database-url", DATABASE_URL=url)
     assert done.returncode == 0, done.stderr
     return url
 

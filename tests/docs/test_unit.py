@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from operations.postgres.embedded import START_TIMEOUT
 from serving.settings import SETTINGS
-from sql.database.embedded import START_TIMEOUT
 from tests.support.deployment import PAGE
 from tests.support.service import ROOT
 

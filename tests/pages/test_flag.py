@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blueprints.pages import flag
-from sql.vocabulary.segments import insert as insert_segment
+from sql.catalog.segments import insert as insert_segment
 from tests.support import fixtures, roles
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sql.catalog import context_fields, segments, tag_types
 from sql.people import groups, roles
-from sql.vocabulary import context_fields, segments, tag_types
 from tests.support import fixtures
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World

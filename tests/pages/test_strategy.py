@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sql.vocabulary.segments import insert as insert_segment
+from sql.catalog.segments import insert as insert_segment
 from tests.support import fixtures
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World

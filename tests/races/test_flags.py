@@ -5,8 +5,8 @@ from uuid import uuid4
 import pytest
 
 from sql import limits
+from sql.catalog import tag_types
 from sql.database import rows, value
-from sql.vocabulary import tag_types
 from tests.support.races import at_once, statuses
 
 ADMIN = "/api/admin"

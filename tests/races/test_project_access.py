@@ -2,9 +2,9 @@
 
 import pytest
 
+from sql.catalog import environments
 from sql.database import rows
 from sql.people import groups
-from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.project_access import held, roles_url
 from tests.support.races import statuses

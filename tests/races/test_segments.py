@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sql.catalog import segments
 from sql.database import value
 from sql.projects import core as projects
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.races import at_once, statuses, wait_for
 from tests.support.segments import PATH, body, curator, make, stored
@@ -49,7 +49,7 @@ def test_a_segment_being_assigned_keeps_its_project(world, admin, conn, gate, na
     }
     with ThreadPoolExecutor(1) as thread:
         with gate.transaction():
-            assert segments.share_usable_segments(gate, [segment], "default") == {segment}
+            assert segments.hold_usable_segments(gate, [segment], "default") == {segment}
             waiting = thread.submit(calls[change])
             wait_for(conn, [waiting])
             fixtures.add_segment(gate, strategy, segment)

@@ -10,9 +10,10 @@ from itertools import pairwise
 import psycopg
 import pytest
 
-from rules.bootstrap import prepare_database
-from sql.database import connect, migrate, rows, value
-from sql.database.migrate import DatabaseProblem
+from operations.bootstrap import prepare_database
+from operations.postgres import migrate
+from operations.postgres.migrate import DatabaseProblem
+from sql.database import connect, rows, value
 from tests.support.instance import SETTINGS
 from tests.support.lock_waiters import lock_waiters
 from tests.support.schema_versions import FIRST_SCHEMA, kept_schema, schema_of
@@ -173,7 +174,7 @@ def test_a_start_waits_longer_than_a_request_and_names_its_obstacle(make_databas
 
 def test_the_version_in_the_schema_is_that_of_the_last_step(make_database):
     found = re.findall(r"INSERT INTO schema_version \(version\) VALUES \((\d+)\)", migrate.SCHEMA.read_text())
-    assert found == [str(migrate.VERSION)]
+    assert found == [str(migrate.VERSION)] == [str(1 + len(migrate.steps()))]
     url = make_database(empty=True)
     assert migrated(url, migrate.MIGRATIONS) == 0
     with connect(url) as conn:

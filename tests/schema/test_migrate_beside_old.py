@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from sql.database import connect, migrate
+from operations.postgres import migrate
+from sql.database import connect
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import ROOT, Service, free_port, run, wait_until
 
@@ -79,7 +80,7 @@ def test_a_migration_is_refused_until_the_old_service_stops(make_database, relea
     before, folder = release
     url = make_database(empty=True)
     with Service(url, root=folder, **FIRST_START) as old, load(old) as statuses:
-        for command in (("flags.py", "migrate"), ("flags.py", "serve")):
+        for command in (("operations/flags.py", "migrate"), ("operations/flags.py", "serve")):
             wait_for_more(statuses)
             done = run(*command, DATABASE_URL=url, PORT=free_port())
             assert done.returncode == 1
@@ -89,7 +90,7 @@ def test_a_migration_is_refused_until_the_old_service_stops(make_database, relea
             )
         wait_for_more(statuses)
     assert set(statuses) <= {200, 201}
-    done = run("flags.py", "migrate", DATABASE_URL=url)
+    done = run("operations/flags.py", "migrate", DATABASE_URL=url)
     assert (done.returncode, done.stderr) == (0, "")
     with connect(url) as conn:
         assert migrate.version(conn) == migrate.VERSION

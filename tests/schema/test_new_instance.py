@@ -12,7 +12,7 @@ from flask import Flask
 from psycopg.rows import DictRow
 
 from app import create_app
-from rules import bootstrap
+from operations import bootstrap
 from sql.database import connect, rows, value
 from tests.support.instance import ADMIN_KEY, SETTINGS, pinned_to
 from tests.support.service import ROOT

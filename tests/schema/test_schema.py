@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from sql.database import Connection, migrate, rows, value
+from operations.postgres import migrate
+from sql.database import Connection, rows, value
 from sql.people import groups, roles
 from tests.support import fixtures
 

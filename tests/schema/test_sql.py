@@ -9,7 +9,10 @@ import pytest
 
 from tests.support.service import ROOT
 
-PRODUCT = ("*.py", *(f"{room}/**/*.py" for room in ("blueprints", "rules", "serving", "sql", "validators", "commands")))
+PRODUCT = (
+    "*.py",
+    *(f"{room}/**/*.py" for room in ("blueprints", "rules", "serving", "sql", "validators", "operations")),
+)
 
 
 def used_names(module, tree):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from sql.database import Connection, connect, migrate, rows, value
+from operations.postgres import migrate
+from sql.database import Connection, connect, rows, value
 from tests.support import comparison
 from tests.support.dumps import contents, fill_the_rest
 from tests.support.event_rows import add, fill_weeks
@@ -79,7 +80,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
     make_database: Callable[..., str], make_app: Any
 ) -> None:
     one, other = make_database(), make_database(empty=True)
-    assert run("flags.py", "demo", "--use-database-url", DATABASE_URL=one).returncode == 0
+    assert run("operations/flags.py", "demo", "--use-database-url", DATABASE_URL=one).returncode == 0
     with connect(one) as new, connect(other) as old:
         fill_the_rest(make_app(one), new)
         old.execute(FIRST_SCHEMA.read_bytes())

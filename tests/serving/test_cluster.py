@@ -234,7 +234,7 @@ class Cluster:
         self.url, service_role = (
             (self._folder / "urls" / f"{role}-url").read_text().strip() for role in ("owner", "service")
         )
-        done = run("flags.py", "migrate", **self._settings | {"DATABASE_URL": self.url})
+        done = run("operations/flags.py", "migrate", **self._settings | {"DATABASE_URL": self.url})
         assert done.returncode == 0, done.stderr
         self._type(grant)
         for service in self.services:

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 import psycopg
 import pytest
 
-from rules import bootstrap
+from operations import bootstrap
+from operations.postgres.embedded import BINARIES
 from serving.settings import load
 from serving.version import VERSION
-from sql.database.embedded import BINARIES
 from tests.support.containers import CAN_RUN, SERVER, Image, built, restrictions
 from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, Service, free_port, wait_until
 
@@ -149,8 +149,8 @@ def test_only_root_can_change_the_files(image: Image) -> None:
 def test_the_image_contains_what_the_server_needs(image: Image) -> None:
     listed = image.run("find", ".", "-maxdepth", "2", "-not", "-path", "./.venv/*", "-not", "-name", "*.pyc").stdout
     names = {name.removeprefix("./") for name in listed.splitlines()}
-    files = {"app.py", "flags", "flags.py", "wsgi.py", "gunicorn.conf.py", "install.py", "requirements.txt"}
-    folders = {"blueprints", "commands", "docs", "evaluation", "rules", "serving", "sql", "validators"}
+    files = {"app.py", "flags", "wsgi.py", "gunicorn.conf.py", "requirements.txt"}
+    folders = {"blueprints", "docs", "evaluation", "operations", "rules", "serving", "sql", "validators"}
     own = {".", ".venv", "__pycache__", "schema.sql", "setup.cfg"}
     assert {name for name in names if "/" not in name} == own | files | folders
     assert {name for name in names if name.startswith("docs/")} == {"docs/openapi.json", "docs/viewer"}

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pytest
 
-from sql.database import embedded
+from operations.postgres import embedded
 from tests.support.embedded_server import own_server
 from tests.support.service import Answer, Service, is_alive, postmaster_of, wait_until
 

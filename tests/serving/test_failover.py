@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from sql.database import connect, embedded, value
+from operations.postgres import embedded
+from sql.database import connect, value
 from tests.support.embedded_server import own_server
 from tests.support.service import Service, wait_until
 from tests.support.silent_proxy import Proxy

@@ -25,12 +25,12 @@ def test_only_200_is_healthy(host: str, address: str, status: int) -> None:
 
     with Server((address, 0), Handler) as server:
         Thread(target=server.handle_request).start()
-        done = run("-m", "serving.health_check", HOST=host, PORT=server.server_port)
+        done = run("-m", "operations.health_check", HOST=host, PORT=server.server_port)
     expected = "" if status == 200 else "The server answers /health with 503 instead of 200.\n"
     assert (done.returncode, done.stderr) == (0 if status == 200 else 1, expected)
 
 
 def test_a_missing_server_is_not_healthy() -> None:
     port = free_port()
-    done = run("-m", "serving.health_check", PORT=port)
+    done = run("-m", "operations.health_check", PORT=port)
     assert (done.returncode, done.stderr) == (1, f"The server does not respond on port {port}: Connection refused.\n")

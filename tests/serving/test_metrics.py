@@ -263,7 +263,7 @@ def test_version_and_start_time(scraped):
         (dict(labels), value) for (name, labels), value in found.items() if name == "flags_build_info"
     ]
     version = scraped.stranger.get("/openapi.json").json["info"]["version"]
-    assert (labels, value) == ({"version": version, "schema": str(database.migrate.VERSION)}, 1)
+    assert (labels, value) == ({"version": version, "schema": str(schema_version.VERSION)}, 1)
     with connect(scraped.app.config["DATABASE_URL"]) as conn:
         now = float(database.value(conn, "SELECT extract(epoch FROM clock_timestamp())"))
     assert abs(total(found, "process_start_time_seconds") - now) < 3600

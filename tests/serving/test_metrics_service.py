@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.mmap_dict import MmapedDict
 
-from serving.metrics_files import PREFIX
+from operations.metrics_files import PREFIX
 from sql.database import connect
 from tests.support.metrics import BEARER, TOKEN, Series, read, total
 from tests.support.service import GUNICORN, PATIENCE, Service, free_port, is_alive, run, wait_until

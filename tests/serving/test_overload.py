@@ -87,7 +87,7 @@ def test_slow_statements_end_and_waiting_requests_get_503(hurried: Service, url:
         assert 2 <= canceled <= 4
         assert set(kinds) == {"psycopg_pool.PoolTimeout"}
         statements = [line["slow"]["statements"][0]["statement"] for line in lines if "QueryCanceled" in line["error"]]
-        assert statements == ["vocabulary.tag_types.INSERT"] * canceled
+        assert statements == ["catalog.tag_types.INSERT"] * canceled
         # Nothing was changed, the same connections work, and the database counts as available.
         assert value(conn, "SELECT count(*) FROM tag_types") == before
         pids = value(conn, PIDS)

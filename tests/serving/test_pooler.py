@@ -100,7 +100,7 @@ class Pooler:
 
     def command(self, name: str, setting: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of flags.py on the database behind the pooler."""
-        return run("flags.py", name, *arguments, DATABASE_URL=self.url, DATABASE_POOLER=setting)
+        return run("operations/flags.py", name, *arguments, DATABASE_URL=self.url, DATABASE_POOLER=setting)
 
     def refusal(self, **settings: str) -> str:
         """Return why the service refuses to start behind the pooler, or nothing if it starts."""

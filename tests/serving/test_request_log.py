@@ -145,7 +145,7 @@ def test_the_cause_of_an_error_is_logged(make_app, shared_url, capsys, led_by):
     [(EVENTS, {"Accept": "application/x-ndjson"}, "lines_response"), ("/ready", {}, "get_readiness")],
 )
 def test_an_intended_5xx_has_its_place_in_the_code(app, alice, capsys, monkeypatch, path, headers, place):
-    monkeypatch.setattr("sql.database.migrate.VERSION", 0)
+    monkeypatch.setattr("sql.database.schema_version.VERSION", 0)
     monkeypatch.setitem(app.extensions, "streams", BoundedSemaphore(1))
     with app.extensions["streams"]:
         response = alice.get(path, headers=headers)
@@ -214,7 +214,7 @@ def test_a_slow_request_logs_statements_without_values(app, conn, alice, capsys,
     assert set(line) == {*KEYS, "slow"}
     assert set(line["slow"]) == {"statements"}
     first, *others = line["slow"]["statements"]
-    assert (first["statement"], first["times"]) == ("vocabulary.tag_types.INSERT", 1)
+    assert (first["statement"], first["times"]) == ("catalog.tag_types.INSERT", 1)
     assert 100 <= first["ms"] <= line["ms"]
     assert "events.INSERT" in [other["statement"] for other in others]
     for other in others:
@@ -251,7 +251,7 @@ def test_each_request_logs_its_own_statements(make_app, make_database, capsys):
 
     for _ in range(2):
         assert caller.get(TAG_TYPES).status_code == 200
-        assert [one["times"] for one in statements() if one["statement"] == "vocabulary.tag_types.LIST"] == [1]
+        assert [one["times"] for one in statements() if one["statement"] == "catalog.tag_types.LIST"] == [1]
     # A composed statement is logged by its first words.
     assert caller.get(f"{EVENTS}?query={SECRET}&feature=IS:{SECRET}").status_code == 200
     listed = statements()

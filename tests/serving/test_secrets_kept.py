@@ -15,8 +15,8 @@ import bcrypt
 import psycopg
 import pytest
 
+from operations.postgres.embedded import BINARIES
 from rules.login import name_digest
-from sql.database.embedded import BINARIES
 from tests.support.service import Answer, Service, address_in, run, wait_until
 
 pytestmark = pytest.mark.slow
@@ -150,7 +150,7 @@ class Requests:
         story = self.story
 
         def command(*words: str) -> str:
-            done = run("flags.py", *words, **self.service.settings)
+            done = run("operations/flags.py", *words, **self.service.settings)
             assert done.returncode == 0, done.stderr
             story.logs["stderr of commands"] = story.logs.get("stderr of commands", "") + done.stderr
             return done.stdout.strip()

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from operations.postgres.migrate import DatabaseProblem
+from operations.start import prepare_database_once
 from serving.settings import SettingError
-from serving.start import prepare_database_once
-from sql.database.migrate import DatabaseProblem
 from tests.support.embedded_server import own_server
 from tests.support.instance import address_of
 from tests.support.service import GUNICORN, IMPORT, address_in, free_port, run_together

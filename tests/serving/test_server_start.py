@@ -142,7 +142,7 @@ def test_a_given_password_and_tokens_are_used_and_not_printed(make_database, mak
 def test_an_empty_file_prevents_the_start(tmp_path, name):
     (tmp_path / "empty").write_text("\n")
     given = {"DATA_DIR": tmp_path / "data", f"{name}_FILE": tmp_path / "empty"}
-    commands = (IMPORT, GUNICORN, SERVE, ("flags.py", "migrate"))
+    commands = (IMPORT, GUNICORN, SERVE, ("operations/flags.py", "migrate"))
     sentence = f"The file in {name}_FILE is empty. Write the value to it, or unset the variable.\n"
     for done in run_together([(command, given | {"PORT": free_port()}) for command in commands]):
         assert done.returncode == 1

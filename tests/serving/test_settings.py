@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from serving.misspelt_settings import misspelt
+from operations.misspelt_settings import misspelt
 from serving.settings import FOLDER, PROJECT, SETTINGS, SettingError, load, read
 from tests.support.service import GUNICORN, IMPORT, SERVE, run_together
 
@@ -332,7 +332,7 @@ def test_the_start_points_out_a_misspelt_name_and_names_all_invalid_settings() -
         "The setting THREADS must be a whole number from 1 to 512.",
         "The setting INIT_ADMIN_PASSWORD must be at least 8 characters long.",
     ]
-    programs = (SERVE, GUNICORN, ("flags.py", "user", "list"))
+    programs = (SERVE, GUNICORN, ("operations/flags.py", "user", "list"))
     for done in run_together([(program, wrong) for program in programs]):
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.replace("Error: ", "").splitlines() == expected

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 from flask import Flask
 
-from sql.database import connect, connection, migrate, rolled_back_transaction, run, transaction, value
+from operations.postgres import migrate
+from sql.database import connect, connection, rolled_back_transaction, run, transaction, value
 from sql.database.connections import discard_if_closed
 from tests.support.instance import ADMIN_KEY
 from tests.support.world import Caller

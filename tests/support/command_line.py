@@ -16,12 +16,12 @@ from click.testing import Result
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from commands import program
+from operations.commands import program
 from sql.database import Connection
 
 ROOT = Path(__file__).parents[2]
 # What ./flags runs, with the Python of the tests.
-FLAGS = (sys.executable, str(ROOT / "flags.py"))
+FLAGS = (sys.executable, str(ROOT / "operations/flags.py"))
 TABLES = "users sessions login_throttle api_keys api_key_projects signup_tokens events schema_version".split()
 PATIENCE = 60
 
@@ -107,7 +107,7 @@ def only_line(text: str) -> str:
 def install(folder: Path) -> Path:
     """Install the program with the packages of the tests in a folder, and return its path."""
     (folder / ".venv").symlink_to(sys.prefix)
-    (folder / "flags.py").symlink_to(ROOT / "flags.py")
+    (folder / "operations/flags.py").symlink_to(ROOT / "operations/flags.py")
     return Path(shutil.copy(ROOT / "flags", folder))
 
 

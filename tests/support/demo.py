@@ -17,7 +17,7 @@ Read = Callable[[str], list[dict[str, Any]]]
 
 def fill(url: str) -> CompletedProcess[str]:
     """Run flags demo to fill the database of this URL, and return the finished process."""
-    return run("flags.py", "demo", "--use-database-url", DATABASE_URL=url)
+    return run("operations/flags.py", "demo", "--use-database-url", DATABASE_URL=url)
 
 
 def digests(read: Read) -> dict[str, str]:

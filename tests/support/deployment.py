@@ -14,8 +14,8 @@ from uuid import uuid4
 import psycopg
 
 from app import create_app
-from rules import bootstrap
-from sql.database.embedded import BINARIES
+from operations import bootstrap
+from operations.postgres.embedded import BINARIES
 from tests.support.instance import SETTINGS
 from tests.support.service import PATIENCE, ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql.database import embedded
+from operations.postgres import embedded
 
 is_root = os.geteuid() == 0
 

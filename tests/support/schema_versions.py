@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from sql.database import backup, embedded
+from operations.postgres import backup, embedded
 
 
 def kept_schema(version: int) -> Path:

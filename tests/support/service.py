@@ -27,7 +27,7 @@ UNPRIVILEGED = 65534
 AS_UNPRIVILEGED = ("setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups")
 GUNICORN = ("-m", "gunicorn", "wsgi:app")
 # What `make run` does.
-SERVE = ("flags.py", "serve")
+SERVE = ("operations/flags.py", "serve")
 IMPORT = ("-c", "import wsgi")
 # Far more than anything here takes on a busy machine, in seconds.
 PATIENCE = 30

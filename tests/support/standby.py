@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sql.database import embedded
-from sql.database.server_account import account_for
+from operations.postgres import embedded
+from operations.postgres.server_account import account_for
 
 
 @contextmanager

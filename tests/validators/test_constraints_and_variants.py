@@ -6,9 +6,9 @@ import pytest
 from marshmallow import ValidationError
 
 from validators import read
+from validators.catalog.constraints import OPERATORS, Constraint
 from validators.flags.strategies import StrategyChange, StrategyInput, with_defaults
 from validators.flags.variants import Payload, StrategyVariant, Variant, balanced
-from validators.vocabulary.constraints import OPERATORS, Constraint
 
 # --- Constraints ------------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError
 
 from validators import Body, Query, read
+from validators.catalog.tags import Tag
 from validators.fields import DESCRIPTION_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.query_fields import Repeated
 from validators.returned import UNLEASH_ONLY, ResponseOnly
-from validators.vocabulary.tags import Tag
 
 TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
 TYPE_WORDS = "experiment, kill-switch, release, operational or permission"

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Body, read
+from validators.catalog.constraints import Constraint
 from validators.fields import BIGINT_MAX, TITLE_MAX, Boolean, Integer, ListOf, Nested, ObjectOf, Position, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.flags.variants import StrategyVariant, balanced
 from validators.returned import UNLEASH_ONLY, ResponseOnly
-from validators.vocabulary.constraints import Constraint
 
 PATH = "/api/admin/projects/{projectId}/features/{featureName}/environments/{environment}/strategies"
 STRATEGY = ResponseOnly(

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
+from validators.catalog.tags import Tag
 from validators.fields import ListOf, Name, Nested
 from validators.flags.core import MAX_TAGS
-from validators.vocabulary.tags import Tag
 
 # Our choice: the maximum number of tags that one request adds to flags or removes from them.
 MAX_TAG_CHANGES = 10_000

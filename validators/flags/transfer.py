@@ -7,14 +7,14 @@ from marshmallow import ValidationError, post_load, pre_load, validates_schema
 from marshmallow.fields import Raw
 
 from validators import Body
+from validators.catalog.constraints import Constraint
+from validators.catalog.context_fields import CreateContextField, LegalValue
+from validators.catalog.tag_types import CreateTagType
 from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags.core import TYPE_WORDS, TYPES
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
 from validators.returned import Ignored
-from validators.vocabulary.constraints import Constraint
-from validators.vocabulary.context_fields import CreateContextField, LegalValue
-from validators.vocabulary.tag_types import CreateTagType
 
 # The maximum entries of each list of a document. 40,000 flags can have several strategies and tags each.
 MAX_ENTRIES = 200_000

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, missing, post_load, validates_schema
 
 from validators import Body
+from validators.catalog.constraints import NUMBER, Operand
 from validators.fields import Integer, ListOf, Nested, OneOf, Text
-from validators.vocabulary.constraints import NUMBER, Operand
 
 TOTAL_WEIGHT = 1000
 WEIGHT_TYPES = frozenset({"variable", "fix"})

@@ -31,7 +31,7 @@ class Password(Text):
 
 
 class RootRole(fields.Field[int | str]):
-    """The id of a root role, an integer, or its name. share_role() checks that the role exists."""
+    """The id of a root role, an integer, or its name. hold_role() checks that the role exists."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int | str:
         if isinstance(value, int) and not isinstance(value, bool):

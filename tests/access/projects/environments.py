@@ -1,6 +1,6 @@
 """Environments of a project: by the permissions in the project."""
 
-from sql.vocabulary import environments
+from sql.catalog import environments
 from tests.access import Props
 from tests.support.world import Caller, World
 

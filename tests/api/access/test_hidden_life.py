@@ -13,7 +13,7 @@ from psycopg.errors import UniqueViolation
 from werkzeug.test import TestResponse
 
 from sql import access
-from sql.vocabulary import segments
+from sql.catalog import segments
 from tests.access import ROUTES, ROWS, Family, Stage, parameters
 from tests.support import fixtures
 from tests.support.verdicts import verdict

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sql.vocabulary import context_fields
+from sql.catalog import context_fields
 from tests.support import sdk
 from tests.support.documents import bring_in
 from tests.support.evaluation import Json

@@ -7,9 +7,9 @@ import pytest
 from rules.access import SYSTEM
 from rules.flags import insert_flags
 from rules.imports import NEW
+from sql.catalog import tag_types
 from sql.database import rows, value
 from sql.flags import favorites as flag_favorites
-from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import BETA, FLAGS, core, event, recorded

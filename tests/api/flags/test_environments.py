@@ -8,10 +8,10 @@ import pytest
 from psycopg.types.json import Json
 from werkzeug.test import TestResponse
 
+from sql.catalog import segments
 from sql.database import Connection, value
 from sql.flags import favorites as flag_favorites
 from sql.people import roles
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flag_environments import path, recorded, strategies_of, switch, switched_on, tagged_flag

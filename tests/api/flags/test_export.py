@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sql.vocabulary import segments, tag_types
+from sql.catalog import segments, tag_types
 from tests.support import fixtures
 from tests.support.export import PATH, export, names
 from tests.support.world import refused

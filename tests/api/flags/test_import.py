@@ -5,8 +5,8 @@ import json
 import pytest
 
 from rules.import_documents import ImportedFlag
+from sql.catalog import segments
 from sql.database import rows, value
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.documents import (
     IMPORT,

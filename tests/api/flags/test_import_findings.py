@@ -3,7 +3,7 @@
 import pytest
 
 from rules.flags import NAME_TAKEN
-from sql.vocabulary import context_fields, segments
+from sql.catalog import context_fields, segments
 from tests.support.documents import (
     IMPORT,
     ROLLOUT,

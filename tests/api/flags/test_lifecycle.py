@@ -5,9 +5,9 @@ from time import process_time
 
 import pytest
 
+from sql.catalog import segments
 from sql.database import rows, value
 from sql.flags import favorites as flag_favorites
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flag_environments import switched_on

@@ -2,8 +2,8 @@
 
 import pytest
 
+from sql.catalog import segments
 from sql.database import rows, value
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import BETA, FLAGS, core, depend, event, recorded

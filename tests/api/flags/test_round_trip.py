@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
+from sql.catalog import segments
 from sql.database import connect, rows
-from sql.vocabulary import segments
 from tests.support.documents import IMPORT, VALIDATE, body, document, state, strategy
 from tests.support.export import PATH
 from tests.support.instance import ADMIN_KEY

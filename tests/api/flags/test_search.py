@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from sql.catalog import segments
 from sql.database import Connection
 from sql.flags import favorites as flag_favorites
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.flags import depend
 from tests.support.world import Caller, World, refused

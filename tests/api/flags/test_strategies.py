@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from sql.catalog import segments
 from sql.database import Connection, rows, value
 from sql.people import roles
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flag_environments import path, recorded, switched_on

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from sql.catalog import context_fields
 from sql.database import Connection
-from sql.vocabulary import context_fields
 from tests.support import fixtures
 from tests.support.documents import bring_in, document, state, strategy, validated
 from tests.support.fingerprint import fingerprint

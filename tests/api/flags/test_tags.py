@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sql.catalog import tag_types
 from sql.database import rows, value
 from sql.people import roles
-from sql.vocabulary import tag_types
 from tests.support import fixtures
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import event, recorded

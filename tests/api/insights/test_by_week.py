@@ -7,10 +7,10 @@ from typing import Any, LiteralString
 import pytest
 
 from sql import insights
+from sql.catalog import environments
 from sql.database import Connection, value
 from sql.projects.health import HEALTH, MEAN_DAYS
 from sql.projects.visibility import VISIBLE
-from sql.vocabulary import environments
 from tests.support.event_rows import add
 from tests.support.world import World
 

@@ -8,9 +8,9 @@ import pytest
 
 from rules.access import SYSTEM
 from rules.passwords import password_hasher
+from sql.catalog import environments
 from sql.database import value
 from sql.people import groups
-from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.world import PASSWORD, Caller, World
 

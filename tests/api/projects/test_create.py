@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from operations.postgres import migrate
 from rules.access import digest
 from sql import sessions
-from sql.database import Connection, connect, migrate, rows, value
-from sql.vocabulary import environments
+from sql.catalog import environments
+from sql.database import Connection, connect, rows, value
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint
 from tests.support.schema_versions import FIRST_SCHEMA

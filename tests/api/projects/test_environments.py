@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from serving.responses import json_text
+from sql.catalog import environments, segments
 from sql.database import Connection, rows, value
 from sql.people import roles
-from sql.vocabulary import environments, segments
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.world import Caller, refused

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from sql.catalog import segments
 from sql.database import Connection, rows, value
 from sql.flags import favorites as flag_favorites
 from sql.people import groups, roles
 from sql.projects import favorites as project_favorites
 from sql.tokens import api_tokens
-from sql.vocabulary import segments
 from tests.support import fixtures
 from tests.support.event_log import event, events
 from tests.support.fingerprint import fingerprint

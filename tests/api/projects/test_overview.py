@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rules.access import SYSTEM
+from sql.catalog import environments
 from sql.database import value
 from sql.flags import favorites as flag_favorites
 from sql.people import groups, roles
-from sql.vocabulary import environments
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
 

@@ -259,7 +259,7 @@ def test_a_token_is_found_among_many_without_hashing_each(conn):
     make_token(conn)
     numbers = "SELECT 'secret ' || number, 'one', now() FROM generate_series(1, 1000) AS number"
     conn.execute(f"INSERT INTO signup_tokens (secret, name, expires_at) {numbers}")
-    for statement in (signup_tokens.ROW, signup_tokens.SHARE, signup_tokens.LOCK, signup_tokens.GET):
+    for statement in (signup_tokens.ROW, signup_tokens.HOLD, signup_tokens.LOCK, signup_tokens.GET):
         params = {"digest": b"unknown", "base_url": "http://localhost"}
         plan = "\n".join(row["QUERY PLAN"] for row in rows(conn, "EXPLAIN " + statement, params))
         assert "signup_tokens_secret_idx" in plan

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from commands import demo
+from operations.commands import demo
 from sql import insights
 from sql.database import connect
 from sql.projects import overview as project_overview

@@ -97,7 +97,7 @@ def test_the_settings_host_and_port_count_and_others_are_named(own_instance):
     ],
 )
 def test_an_invalid_host_or_port_is_refused(tmp_path, setting, message):
-    refused = run("flags.py", "demo", "--data-dir", str(tmp_path / "data-demo"), **setting)
+    refused = run("operations/flags.py", "demo", "--data-dir", str(tmp_path / "data-demo"), **setting)
     assert refused.returncode in (1, 2)
     assert message in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -150,11 +150,11 @@ def test_a_database_that_holds_something_is_refused(make_database):
 )
 def test_a_folder_with_an_instance_or_other_files_is_refused(tmp_path, is_instance, message):
     if is_instance:
-        assert run("flags.py", "migrate", DATA_DIR=tmp_path).returncode == 0
+        assert run("operations/flags.py", "migrate", DATA_DIR=tmp_path).returncode == 0
     else:
         (tmp_path / "photo").touch()
     before = sorted(path.name for path in tmp_path.iterdir())
-    refused = run("flags.py", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
+    refused = run("operations/flags.py", "demo", "--data-dir", str(tmp_path), "--port", str(free_port()))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.endswith(f"Error: {message.format(tmp_path)}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
@@ -162,13 +162,13 @@ def test_a_folder_with_an_instance_or_other_files_is_refused(tmp_path, is_instan
 
 def test_the_api_key_of_a_new_database_is_printed(make_database):
     settings = {"DATABASE_URL": make_database(empty=True), "INIT_ADMIN_PASSWORD": "a password of the settings"}
-    done = run("flags.py", "demo", "--use-database-url", **settings)
+    done = run("operations/flags.py", "demo", "--use-database-url", **settings)
     assert done.returncode == 0
     assert re.search(r"API token +\*:\*\.[0-9a-f]{64}\n", done.stderr)
 
 
 def test_the_option_needs_the_setting():
-    refused = run("flags.py", "demo", "--use-database-url")
+    refused = run("operations/flags.py", "demo", "--use-database-url")
     assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
         2,
         "Error: --use-database-url requires the setting DATABASE_URL.",

@@ -5,8 +5,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import InsufficientPrivilege
 
-from sql.database import connect, migrate, rows
-from sql.database.migrate import DatabaseProblem
+from operations.postgres import migrate
+from operations.postgres.migrate import DatabaseProblem
+from sql.database import connect, rows
 from tests.support.deployment import GRANTS
 
 RIGHTS = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules import bootstrap
+from operations import bootstrap
 from sql.database import connect, rows
 from tests.support.command_line import CommandLine
 from tests.support.deployment import GRANTS, deployment

@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql.database.embedded import Server
+from operations.postgres.embedded import Server
 from tests.support.service import postmaster_of
 
 

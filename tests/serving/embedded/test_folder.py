@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql.database import embedded
-from sql.database.embedded import Server
-from sql.database.migrate import DatabaseProblem
+from operations.postgres import embedded
+from operations.postgres.embedded import Server
+from operations.postgres.migrate import DatabaseProblem
 from tests.support.embedded_server import is_kept
 from tests.support.service import IMPORT, postmaster_of, run, wait_until
 

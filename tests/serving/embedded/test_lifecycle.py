@@ -13,8 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from sql.database.embedded import Server
-from sql.database.migrate import DatabaseProblem
+from operations.postgres.embedded import Server
+from operations.postgres.migrate import DatabaseProblem
 from tests.support.embedded_server import is_kept, is_root, kill, root_only
 from tests.support.service import (
     AS_UNPRIVILEGED,
@@ -122,7 +122,7 @@ def test_a_process_that_has_the_number_of_the_killed_server_is_no_obstacle(postg
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_process_that_ends_is_not_interrupted(data: Path, number: signal.Signals):
-    program = "import sys; from pathlib import Path; from sql.database.embedded import Server; "
+    program = "import sys; from pathlib import Path; from operations.postgres.embedded import Server; "
     program += "Server(Path(sys.argv[1])).ensure(); print('ready', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", program, str(data)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -223,7 +223,7 @@ def test_a_command_reports_a_folder_that_its_user_cannot_enter(tmp: Path):
     closed = tmp / "closed to others"
     closed.mkdir(mode=0)
     without_rights = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if is_root else ()
-    done = run("flags.py", "user", "list", prefix=without_rights, DATA_DIR=closed)
+    done = run("operations/flags.py", "user", "list", prefix=without_rights, DATA_DIR=closed)
     assert done.returncode == 1
     reason = f"Permission denied ({closed}/postgres). Run this as a user who can write there."
     assert done.stderr == f"Error: The data folder {closed} cannot be used: {reason}\n"

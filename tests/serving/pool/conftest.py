@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sql.database import embedded
+from operations.postgres import embedded
 from tests.support.embedded_server import own_server
 from tests.support.silent_proxy import Proxy
 

@@ -1,0 +1,40 @@
+"""The command line: program is the group of all commands."""
+
+import click
+
+from operations.commands import (
+    api_tokens,
+    backup,
+    demo,
+    doctor,
+    events,
+    flags,
+    metrics,
+    migrate,
+    projects,
+    schema_diff,
+    serve,
+    signup_tokens,
+    users,
+)
+
+program = click.Group(
+    "flags",
+    help="Run and manage the feature-flag server. COMMAND --help explains a command.",
+    commands=[
+        api_tokens.api_token,
+        backup.backup,
+        demo.demo,
+        doctor.doctor,
+        events.events,
+        flags.flag,
+        metrics.metrics,
+        migrate.migrate,
+        projects.project,
+        backup.restore,
+        schema_diff.schema_diff,
+        serve.serve,
+        signup_tokens.signup_token,
+        users.user,
+    ],
+)
