@@ -9,7 +9,7 @@ from flask import Flask
 
 from sql import database, events
 from sql.client import applications, quotas
-from sql.database import connect, transaction
+from sql.database import connect, schema_version, transaction
 from sql.events import Event
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, needs_promtool, promtool, read, total
