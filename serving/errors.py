@@ -1,4 +1,4 @@
-"""Turn every exception into a response with the error body of api.md."""
+"""Turn every exception into a response with the error body."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from serving.body_limits import OFREP
 from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable
 
-# Our choice: the names that api.md does not show. Other statuses below 500 have the name of 400, others that of 500.
+# Our choice: these names. Other statuses below 500 have the name of 400, others that of 500.
 NAMES = {
     400: "ValidationError",
     401: "AuthenticationRequired",

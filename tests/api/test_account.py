@@ -1,4 +1,4 @@
-"""The account of the caller and their permissions (neighbours.md 3.1)."""
+"""The account of the caller and their permissions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A new password of one's own: by session, with the old one, and none of the last five (neighbours.md 3.1)."""
+"""A new password of one's own: by session, with the old one, and none of the last five."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""The roles and projects of the caller (neighbours.md 3.1)."""
+"""The roles and projects of the caller."""
 
 from sql.people import groups, roles
 from tests.support import fixtures

@@ -1,4 +1,4 @@
-"""The end of one's sessions (neighbours.md 3.1)."""
+"""The end of one's sessions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Signup of invited users: which tokens work, what is created, and what the log says (api.md 8)."""
+"""Signup of invited users: which tokens work, what is created, and what the log says."""
 
 from datetime import timedelta
 

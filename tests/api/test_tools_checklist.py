@@ -1,6 +1,4 @@
-"""The checklist of decoders, client by client: statuses, values, access, tokens, and what is not there (neighbours.md
-5).
-"""
+"""The checklist of decoders, client by client: statuses, values, access, tokens, and what is not there."""
 
 import re
 from collections.abc import Callable

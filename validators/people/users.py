@@ -79,7 +79,7 @@ class WithPassword(Body):
 
 
 class InvitedUser(WithPassword):
-    """Body of a signup (api.md 8)."""
+    """Body of a signup."""
 
     example: ClassVar[dict[str, Any]] = {
         "username": "ada",

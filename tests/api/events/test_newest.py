@@ -1,4 +1,4 @@
-"""GET /api/admin/events: the newest 100 events, deprecated and for administrators (neighbours.md 3.17)."""
+"""GET /api/admin/events: the newest 100 events, deprecated and for administrators."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /api/admin/search/events: the order, the pages and the record (api.md 3)."""
+"""GET /api/admin/search/events: the order, the pages and the record."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""POST /api/admin/events/search, the deprecated form of the event search (api.md 9)."""
+"""POST /api/admin/events/search, the deprecated form of the event search."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The filters of GET /api/admin/search/events, each alone and all together (api.md 3)."""
+"""The filters of GET /api/admin/search/events, each alone and all together."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import combinations

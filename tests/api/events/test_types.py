@@ -1,4 +1,4 @@
-"""The list of event types: as in the specification, and used by the one search that knows it (api.md, Events and 9)."""
+"""The list of event types: as documented, and used by the one search that knows it."""
 
 from tests.support.deprecated_event_search import PATH as DEPRECATED
 from tests.support.event_search import PATH
@@ -7,7 +7,7 @@ from tests.support.service import ROOT
 from tests.support.world import Caller
 from validators.events import TYPES
 
-# The order and the words of api.md, once more: TYPES must not be compared with itself.
+# The documented words in their order, once more: TYPES must not be compared with itself.
 SPECIFIED = """
     application-created feature-created feature-deleted feature-updated feature-metadata-updated
     feature-variants-updated feature-environment-variants-updated feature-project-change feature-archived
@@ -41,7 +41,7 @@ SPECIFIED = """
 """
 
 
-def test_the_types_are_those_of_the_specification() -> None:
+def test_the_types_are_the_documented_ones() -> None:
     words = SPECIFIED.split()
     assert len(words) == len(set(words)) == 146
     assert sorted(TYPES) == sorted(words)

@@ -1,4 +1,4 @@
-"""Export: what a document says of its flags (neighbours.md 1.7 and 3.17)."""
+"""Export: what a document says of its flags."""
 
 import json
 

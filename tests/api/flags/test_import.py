@@ -1,4 +1,4 @@
-"""Import: what happens to the flags of a document, and the events about it (neighbours.md 3.17)."""
+"""Import: what happens to the flags of a document, and the events about it."""
 
 from sql.database import rows, value
 from tests.support import fixtures

@@ -1,4 +1,4 @@
-"""Import: which documents are read, and where to (neighbours.md 3.17, EX8)."""
+"""Import: which documents are read, and where to."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What validating an import says of the permissions that the caller would lack (neighbours.md 3.17)."""
+"""What validating an import says of the permissions that the caller would lack."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Import: entries that occur twice, all problems at once, and what an import leaves out (neighbours.md 3.17)."""
+"""Import: entries that occur twice, all problems at once, and what an import leaves out."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Import: strategies, variants and states in the environment (neighbours.md 3.17)."""
+"""Import: strategies, variants and states in the environment."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The stickiness of variants and of projects: a known value, or a context field with stickiness (neighbours.md 1.5)."""
+"""The stickiness of variants and of projects: a known value, or a context field with stickiness."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Deletion of a strategy: what else it deletes, when it switches the environment off, and its events (api.md 4)."""
+"""Deletion of a strategy: what else it deletes, when it switches the environment off, and its events."""
 
 import pytest
 

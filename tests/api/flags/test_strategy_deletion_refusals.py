@@ -1,4 +1,4 @@
-"""Removal of a strategy: who may not, and what is not there (api.md 4)."""
+"""Removal of a strategy: who may not, and what is not there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The parameters of strategies: which names and values are valid (neighbours.md 1.5 and 1.6)."""
+"""The parameters of strategies: which names and values are valid."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): flagTrends."""
+"""Instance insights: flagTrends."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): metricsSummaryTrends and environmentTypeTrends."""
+"""Instance insights: metricsSummaryTrends and environmentTypeTrends."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): projectFlagTrends."""
+"""Instance insights: projectFlagTrends."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): the weeks of a range of days, their labels and their dates."""
+"""Instance insights: the weeks of a range of days, their labels and their dates."""
 
 from datetime import UTC, datetime, time, timedelta
 

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): days that are refused, and spans of more than five years."""
+"""Instance insights: days that are refused, and spans of more than five years."""
 
 from datetime import UTC, datetime, timedelta
 

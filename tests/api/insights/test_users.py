@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): userTrends."""
+"""Instance insights: userTrends."""
 
 import hashlib
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): which callers may read them, and which private projects they contain."""
+"""Instance insights: which callers may read them, and which private projects they contain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Groups: read, made, changed and deleted, and what becomes of their members (neighbours.md 3.7)."""
+"""Groups: read, made, changed and deleted, and what becomes of their members."""
 
 import pytest
 

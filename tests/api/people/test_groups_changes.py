@@ -1,4 +1,4 @@
-"""Groups: changed and deleted, alone and at once, and what becomes of their members (neighbours.md 3.7)."""
+"""Groups: changed and deleted, alone and at once, and what becomes of their members."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

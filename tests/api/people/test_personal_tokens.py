@@ -1,4 +1,4 @@
-"""Personal access tokens: made, listed without their secrets, and deleted by their owner (neighbours.md 3.1)."""
+"""Personal access tokens: made, listed without their secrets, and deleted by their owner."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Links with which users set a password: who gets one, and what it does (neighbours.md 3.2)."""
+"""Links with which users set a password: who gets one, and what it does."""
 
 import re
 from typing import Any

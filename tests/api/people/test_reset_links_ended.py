@@ -1,4 +1,4 @@
-"""Links to set a password that no longer work, and the throttle of guesses (neighbours.md 3.2)."""
+"""Links to set a password that no longer work, and the throttle of guesses."""
 
 from collections.abc import Callable
 

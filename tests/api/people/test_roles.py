@@ -1,4 +1,4 @@
-"""Roles and permissions: read, made, changed and deleted, and what the log says of it (neighbours.md 3.6)."""
+"""Roles and permissions: read, made, changed and deleted, and what the log says of it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Roles: changed and deleted, alone and at once, and what the log says of it (neighbours.md 3.6)."""
+"""Roles: changed and deleted, alone and at once, and what the log says of it."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The check of a new role, and the projects in which a role is held (neighbours.md 3.6)."""
+"""The check of a new role, and the projects in which a role is held."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users as administrators see them: one, all, and who is found (neighbours.md 3.2)."""
+"""Users as administrators see them: one, all, and who is found."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A user whom an administrator makes (neighbours.md 3.2)."""
+"""A user whom an administrator makes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The deletion of a user: what is deleted too, and what stays (neighbours.md 3.2)."""
+"""The deletion of a user: what is deleted too, and what stays."""
 
 import pytest
 

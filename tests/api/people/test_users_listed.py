@@ -1,4 +1,4 @@
-"""Users and groups for project access, numbers of administrators, and the check of a password (neighbours.md 3.2)."""
+"""Users and groups for project access, numbers of administrators, and the check of a password."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The change of a user, and a password set by an administrator (neighbours.md 3.2)."""
+"""The change of a user, and a password set by an administrator."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The users, groups and roles of a project, and who may read of them (api.md 7)."""
+"""The users, groups and roles of a project, and who may read of them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Roles in a project, given and taken away for many at once (neighbours.md 3.10)."""
+"""Roles in a project, given and taken away for many at once."""
 
 from time import process_time
 

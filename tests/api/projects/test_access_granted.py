@@ -1,4 +1,4 @@
-"""Which callers may give and remove which roles in a project (neighbours.md 3.10)."""
+"""Which callers may give and remove which roles in a project."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""All roles that one user or group has in a project (neighbours.md 3.10)."""
+"""All roles that one user or group has in a project."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

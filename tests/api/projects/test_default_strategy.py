@@ -1,4 +1,4 @@
-"""The strategy that flags of a project get in an environment when they have none (neighbours.md 3.9)."""
+"""The strategy that flags of a project get in an environment when they have none."""
 
 import json
 from typing import Any

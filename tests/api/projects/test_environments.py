@@ -1,4 +1,4 @@
-"""Environments of a project: listed, added, removed (neighbours.md 3.9)."""
+"""Environments of a project: listed, added, removed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /api/admin/projects/{p}: the deprecated overview with flags (LegacyOverview of neighbours.md 1.3)."""
+"""GET /api/admin/projects/{p}: the deprecated overview with flags."""
 
 from tests.support.world import Caller, World
 

@@ -1,4 +1,4 @@
-"""Project overview (api.md 5): the record, field by field."""
+"""Project overview: the record, field by field."""
 
 from datetime import timedelta
 

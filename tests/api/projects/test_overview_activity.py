@@ -1,4 +1,4 @@
-"""Project overview (api.md 5): the activity of a project is exact, however busy it is."""
+"""Project overview: the activity of a project is exact, however busy it is."""
 
 from sql.database import value
 

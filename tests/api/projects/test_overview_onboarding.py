@@ -1,4 +1,4 @@
-"""Project overview (api.md 5): onboardingStatus."""
+"""Project overview: onboardingStatus."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Project overview (api.md 5): stats. The current window is the last 30 days, the past one the 30 days before."""
+"""Project overview: stats. The current window is the last 30 days, the past one the 30 days before."""
 
 from datetime import timedelta
 

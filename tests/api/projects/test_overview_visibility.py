@@ -1,4 +1,4 @@
-"""Project overview (api.md 5): who may see which project, and what is refused."""
+"""Project overview: who may see which project, and what is refused."""
 
 import pytest
 

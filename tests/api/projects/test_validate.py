@@ -1,4 +1,4 @@
-"""POST /api/admin/projects/validate: whether an id is free (neighbours.md 3.8)."""
+"""POST /api/admin/projects/validate: whether an id is free."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""API tokens: which are listed to whom, how they are made, changed and deleted, and what the log says of it
-(neighbours.md 3.4).
-"""
+"""API tokens: which are listed to whom, how they are made, changed and deleted, and what the log says of it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""API tokens: who may make, change and delete which kind, and that no secret is written down (neighbours.md 3.4)."""
+"""API tokens: who may make, change and delete which kind, and that no secret is written down."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""API tokens as lists return them, sent back (neighbours.md 3.4)."""
+"""API tokens as lists return them, sent back."""
 
 from urllib.parse import quote
 

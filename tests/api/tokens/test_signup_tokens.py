@@ -1,4 +1,4 @@
-"""Public signup tokens: made, listed, read, and asked whether they work (neighbours.md 3.5)."""
+"""Public signup tokens: made, listed, read, and asked whether they work."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The change of a public signup token: its expiry, its enabled flag, and what the log says of both (api.md 1)."""
+"""The change of a public signup token: its expiry, its enabled flag, and what the log says of both."""
 
 from datetime import timedelta
 from typing import Any

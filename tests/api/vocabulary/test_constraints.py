@@ -1,4 +1,4 @@
-"""Whether a constraint would do: asked before a strategy or a segment has it (neighbours.md 3.16)."""
+"""Whether a constraint would do: asked before a strategy or a segment has it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Context fields: made, read, changed and removed over HTTP (neighbours.md 3.16)."""
+"""Context fields: made, read, changed and removed over HTTP."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Environments: listed, read, made, changed, switched and put in order (neighbours.md 3.11)."""
+"""Environments: listed, read, made, changed, switched and put in order."""
 
 import pytest
 

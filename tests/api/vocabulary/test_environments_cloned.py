@@ -1,4 +1,4 @@
-"""POST /api/admin/environments/{name}/clone and /validate (neighbours.md 3.11)."""
+"""POST /api/admin/environments/{name}/clone and /validate."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The end of an environment, and what is deleted too (neighbours.md 3.11)."""
+"""The end of an environment, and what is deleted too."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

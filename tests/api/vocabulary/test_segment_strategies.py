@@ -1,4 +1,4 @@
-"""Which strategies use which segments: listed and set (neighbours.md 3.16)."""
+"""Which strategies use which segments: listed and set."""
 
 from typing import Any
 from urllib.parse import urljoin

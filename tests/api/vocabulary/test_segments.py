@@ -1,4 +1,4 @@
-"""Segments: listed, read and made, and what the log says of it (neighbours.md 3.16)."""
+"""Segments: listed, read and made, and what the log says of it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Segments: changed and deleted, and what the log says of it (neighbours.md 3.16)."""
+"""Segments: changed and deleted, and what the log says of it."""
 
 from typing import Any
 

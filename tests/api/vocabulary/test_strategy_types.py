@@ -1,4 +1,4 @@
-"""Types of strategies and of flags: made, read, changed and removed over HTTP (neighbours.md 3.14 and 3.16)."""
+"""Types of strategies and of flags: made, read, changed and removed over HTTP."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Types of tags: made, read, changed and removed over HTTP (neighbours.md 3.16)."""
+"""Types of tags: made, read, changed and removed over HTTP."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tags as such: made, read and removed over HTTP (neighbours.md 3.16)."""
+"""Tags as such: made, read and removed over HTTP."""
 
 from typing import Any
 
