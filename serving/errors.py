@@ -94,7 +94,7 @@ def exception_response(error: Exception) -> Response:
 
 
 def error_name(status: int, error: Exception | None = None) -> str:
-    """Return the name of an error: its own, or that of its status (decisions.md)."""
+    """Return the name of an error: its own, or that of its status."""
     return getattr(error, "error_name", None) or NAMES.get(status, NAMES[400] if status < 500 else NAMES[500])
 
 

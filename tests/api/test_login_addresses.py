@@ -1,6 +1,4 @@
-"""The throttles by client address: of login attempts, and of signups and guesses at signup tokens (decisions.md, 6 and
-8).
-"""
+"""The throttles by client address: of login attempts, and of signups and guesses at signup tokens."""
 
 import pytest
 

@@ -1,6 +1,4 @@
-"""The login throttle: how many guesses a name and an address have, and how long they wait after those (decisions.md,
-6).
-"""
+"""The login throttle: how many guesses a name and an address have, and how long they wait after those."""
 
 import hashlib
 import time

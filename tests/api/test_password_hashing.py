@@ -1,4 +1,4 @@
-"""How passwords are hashed and compared: cost, time and threads (decisions.md, 6 and 8)."""
+"""How passwords are hashed and compared: cost, time and threads."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Passwords: which are valid at signup, and that none is left in the database or the log (decisions.md, 6 and 8)."""
+"""Passwords: which are valid at signup, and that none is left in the database or the log."""
 
 import pytest
 

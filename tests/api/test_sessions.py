@@ -1,4 +1,4 @@
-"""Sessions: the cookie of a login, what is kept of it, what it opens, and when it ends (decisions.md, Credentials)."""
+"""Sessions: the cookie of a login, what is kept of it, what it opens, and when it ends."""
 
 import base64
 import hashlib

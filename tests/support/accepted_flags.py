@@ -1,6 +1,6 @@
 """Random strategies and contexts that the API accepts, for the comparison of the service with SDKs.
 
-What docs/development/decisions.md lists as a difference between SDKs does not occur.
+What decisions.md (Evaluation of flags) lists as a difference between SDKs does not occur.
 """
 
 from random import Random

@@ -2,7 +2,7 @@
 
 They are valid: the engine drops a whole document with one malformed flag. Where chance decides (a random stickiness, or
 a context without the value that something is sticky to), both answers would differ, so that does not occur. Neither
-does what docs/development/decisions.md lists as a difference between the two.
+does what decisions.md (Evaluation of flags) lists as a difference between the two.
 """
 
 from random import Random

@@ -1,4 +1,4 @@
-"""Requests about users and their passwords (decisions.md, 8)."""
+"""Requests about users and their passwords (decisions.md, Passwords)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -70,7 +70,7 @@ QUERIES = {
     "GET /api/admin/projects": ["?archived=true"],
     "GET /api/frontend": ["?userId=7"],
 }
-# What is counted in the whole instance is counted for everybody alike (docs/development/decisions.md).
+# What is counted in the whole instance is counted for everybody alike (decisions.md, Permissions).
 OF_ALL = {
     ("GET /api/admin/context", "usedInFeatures"),
     ("GET /api/admin/context", "usedInProjects"),

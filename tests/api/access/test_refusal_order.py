@@ -1,4 +1,4 @@
-"""The order of refusals, where several fit one request: each pair of neighbours in decisions.md."""
+"""The order of refusals, where several fit one request: each pair in decisions.md (Refusals and errors)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -75,7 +75,7 @@ def test_usage_of_any_flag_at_any_time_ends_onboarding(world, gemini, status):
 
 
 def test_a_project_whose_last_flag_was_archived_begins_again(world, gemini, status):
-    # The first clause of decisions.md 5 has no condition beside the live flag.
+    # The first clause of decisions.md (Project overview) has no condition beside the live flag.
     flag_id = world.flag("a", gemini)
     report(world, "a", gemini)
     world.conn.execute("UPDATE flags SET archived_at = now() WHERE id = %s", [flag_id])

@@ -1,4 +1,4 @@
-"""What insights say of the past of an environment whose type has changed, or that is no more (decisions.md 2)."""
+"""What insights say of the past of an environment whose type has changed, or that is no more."""
 
 from datetime import datetime, timedelta
 
