@@ -1,4 +1,4 @@
-"""Your own account: your record and permissions, your password, and logout (neighbours.md 3.1)."""
+"""Your own account: your record and permissions, your password, and logout."""
 
 from flask import Blueprint, Response, abort, current_app, request
 from psycopg.rows import DictRow

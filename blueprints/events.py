@@ -1,4 +1,4 @@
-"""Search the event log, and list the events of a flag (api.md 3 and 9, neighbours.md 3.17)."""
+"""Search the event log, and list the events of a flag."""
 
 from flask import Blueprint, Response, request
 

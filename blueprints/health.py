@@ -1,4 +1,4 @@
-"""Check whether the process runs, and whether it can answer requests (neighbours.md 3.20)."""
+"""Check whether the process runs, and whether it can answer requests."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""Statistics of the whole instance by week: users, flags, health and usage (api.md 2)."""
+"""Statistics of the whole instance by week: users, flags, health and usage."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""Log in with a user name or e-mail address and a password (api.md 6)."""
+"""Log in with a user name or e-mail address and a password."""
 
 from flask import Blueprint, Response, request
 

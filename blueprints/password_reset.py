@@ -1,4 +1,4 @@
-"""Set a password by a link from an administrator (neighbours.md 3.2)."""
+"""Set a password by a link from an administrator."""
 
 from flask import Blueprint, Response, current_app
 

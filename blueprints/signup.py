@@ -1,4 +1,4 @@
-"""Sign up with a signup token (api.md 8, neighbours.md 3.5)."""
+"""Sign up with a signup token."""
 
 from flask import Blueprint, Response, current_app
 

@@ -71,9 +71,7 @@ def tags(app: Flask) -> Iterator[dict[str, str]]:
     """Yield a tag for each blueprint, in the order of ALL, with the docstring of its module as the description."""
     for blueprint in blueprints.ALL:
         module = sys.modules[app.blueprints[blueprint.name].import_name]
-        # References to the specification are for readers of the code.
-        description = re.sub(r" \([a-z]+\.md [^)]*\)", "", inspect.getdoc(module) or "")
-        yield {"name": tag(blueprint.name), "description": " ".join(description.split())}
+        yield {"name": tag(blueprint.name), "description": " ".join((inspect.getdoc(module) or "").split())}
 
 
 def tag(blueprint: str) -> str:

@@ -49,14 +49,14 @@ UNLEASH_TYPES: dict[str, dict[str, Any]] = {
     for name in names.split()
 }
 
-# The pattern of filters in the specification.
+# The pattern of filters in the documentation of Unleash.
 FILTER = r"^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$"
 
 
 def name_of(body: type[Body]) -> str:
     """Return the component name of a body.
 
-    That is createRoleSchema for CreateRole, unless api.md has another name. If a record has the same name, it is
+    That is createRoleSchema for CreateRole, unless BODIES has another name. If a record has the same name, it is
     tagInputSchema.
     """
     name = f"{body.__name__[0].lower()}{body.__name__[1:]}"

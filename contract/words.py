@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beside what the code tells, and the names that api.md gives to bodies."""
+"""What the OpenAPI document says beside what the code tells, and names of bodies."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ Date-times can have any offset in a request. In a response they are in UTC, with
 Records omit optional properties that are not set, except those that can be null.
 """
 
-# Names of request bodies in api.md. The other bodies are named after their classes.
+# Names that generated clients know. The other bodies are named after their classes.
 BODIES: dict[type[Body], str] = {
     SignupTokenUpdate: "publicSignupTokenUpdateSchema",
     DeprecatedEventSearch: "deprecatedSearchEventsSchema",

@@ -149,7 +149,7 @@ def held_permissions(
 def require_parts(conn: Connection, actor: Actor, project: str, parts: Iterable[tuple[str, str | None]]) -> None:
     """Raise 403 unless the actor has every permission that the parts of a composed operation need in a project.
 
-    parts: permission, and environment or None. docs/development/decisions.md lists the operations.
+    parts: permission, and environment or None. decisions.md (Permissions) lists the operations.
     """
     missing = [
         f"{permission} in project {project}" + (f" and environment {environment}" if environment else "")

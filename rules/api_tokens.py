@@ -1,4 +1,4 @@
-"""Create, change and delete API tokens, for views and commands (neighbours.md 3.4)."""
+"""Create, change and delete API tokens, for views and commands."""
 
 from collections.abc import Mapping
 from typing import Any

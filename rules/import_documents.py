@@ -1,4 +1,4 @@
-"""The document of an import: its valid entries by flag, and the errors of the others (neighbours.md 3.17)."""
+"""The document of an import: its valid entries by flag, and the errors of the others."""
 
 import json
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Give imported flags their variants, strategies and states in one environment (neighbours.md 3.17)."""
+"""Give imported flags their variants, strategies and states in one environment."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Import the flags of a document by the rules of single flags, or only validate it (neighbours.md 3.17)."""
+"""Import the flags of a document by the rules of single flags, or only validate it."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

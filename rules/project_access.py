@@ -1,4 +1,4 @@
-"""Give and take roles in a project (neighbours.md 3.10)."""
+"""Give and take roles in a project."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal

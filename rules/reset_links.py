@@ -1,4 +1,4 @@
-"""Links with which users set a password: create, check and use them (neighbours.md 3.2)."""
+"""Links with which users set a password: create, check and use them."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""Check stickiness: the context field whose value decides which users get a rollout or variant (neighbours.md 1.5)."""
+"""Check stickiness: the context field whose value decides which users get a rollout or variant."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Check the parameters of strategies (neighbours.md 1.5 and 1.6).
+"""Check the parameters of strategies.
 
 A parameter that a strategy keeps unchanged is not checked, so that every stored strategy can be sent back.
 """

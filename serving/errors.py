@@ -1,4 +1,4 @@
-"""Turn every exception into a response with the error body of api.md."""
+"""Turn every exception into a response with the error body."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from serving.body_limits import OFREP
 from sql.event_stream import OpenTransaction
 from validators.errors import RateLimited, Unavailable
 
-# Our choice: the names that api.md does not show. Other statuses below 500 have the name of 400, others that of 500.
+# Our choice: these names. Other statuses below 500 have the name of 400, others that of 500.
 NAMES = {
     400: "ValidationError",
     401: "AuthenticationRequired",
@@ -94,7 +94,7 @@ def exception_response(error: Exception) -> Response:
 
 
 def error_name(status: int, error: Exception | None = None) -> str:
-    """Return the name of an error: its own, or that of its status (decisions.md)."""
+    """Return the name of an error: its own, or that of its status."""
     return getattr(error, "error_name", None) or NAMES.get(status, NAMES[400] if status < 500 else NAMES[500])
 
 

@@ -1,4 +1,4 @@
-"""The instance insights of api.md: one entry a week, computed from dated facts for each request."""
+"""The instance insights: one entry a week, computed from dated facts for each request."""
 
 from datetime import date
 from typing import LiteralString

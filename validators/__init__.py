@@ -39,7 +39,7 @@ class Body(Schema):
     # with the OpenAPI document, and accept these refusals of documented values.
     beyond_json_schema: ClassVar[str] = ""
     # Our choice: null means that an optional property is omitted, because many clients send it for what is unset. The
-    # nine operations of api.md refuse it.
+    # nine operations of decisions.md refuse it.
     drops_nulls: ClassVar[bool] = True
     # Our choice: for these properties an empty text means omitted too, because forms send it for what is not filled in.
     drops_empty: ClassVar[frozenset[str]] = frozenset()

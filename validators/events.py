@@ -61,7 +61,7 @@ QUERY_MAX = 1000
 
 
 class EventFilters(Query):
-    """The filters of GET /api/admin/search/events (api.md 3), for a page and for a stream of events."""
+    """The filters of GET /api/admin/search/events, for a page and for a stream of events."""
 
     beyond_json_schema: ClassVar[str] = "user ids|token ids|Accept: application/x-ndjson"
 
@@ -189,7 +189,7 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class DeprecatedEventSearch(Body):
-    """The body of POST /api/admin/events/search (api.md 9). Unknown properties are ignored."""
+    """The body of POST /api/admin/events/search. Unknown properties are ignored."""
 
     class Meta(Body.Meta):
         unknown = "exclude"
@@ -197,8 +197,8 @@ class DeprecatedEventSearch(Body):
     example: ClassVar[dict[str, Any]] = {"type": "feature-created", "limit": 10}
     drops_nulls: ClassVar[bool] = False
 
-    # Our choice: an unknown type is 400 here, because api.md says "one of the event types". In the GET search it
-    # matches nothing.
+    # Our choice: an unknown type is 400 here, because it is documented as "one of the event types". In the GET
+    # search, it matches nothing.
     type = OneOf(TYPES, "one of the event types", metadata={"description": "Type of the event."})
     project = Text(metadata={"description": "Id of the project."})
     feature = Text(metadata={"description": "Name of the flag."})

@@ -1,4 +1,4 @@
-"""The query parameters of the instance insights (api.md 2)."""
+"""The query parameters of the instance insights."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar

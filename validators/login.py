@@ -1,4 +1,4 @@
-"""The body of a login (api.md 6)."""
+"""The body of a login."""
 
 from typing import Any, ClassVar
 

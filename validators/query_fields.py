@@ -8,7 +8,8 @@ from marshmallow import ValidationError, fields
 
 from validators.fields import BIGINT_MAX, INTEGER
 
-# The same strings match ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$ of api.md 3, where a dot matches no line terminators.
+# The same strings match ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$, the documented pattern. There, a dot matches no line
+# terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
 
 

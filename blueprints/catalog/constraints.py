@@ -1,4 +1,4 @@
-"""Check a constraint before you use it in a strategy or segment (neighbours.md 3.16)."""
+"""Check a constraint before you use it in a strategy or segment."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Context fields. Constraints compare them with values (neighbours.md 3.16)."""
+"""Context fields. Constraints compare them with values."""
 
 from flask import Blueprint, Response, abort
 

@@ -1,4 +1,4 @@
-"""Environments of the instance, such as development and production (neighbours.md 3.11)."""
+"""Environments of the instance, such as development and production."""
 
 from flask import Blueprint, Response, abort
 

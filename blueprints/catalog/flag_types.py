@@ -1,4 +1,4 @@
-"""Flag types and their lifetimes (neighbours.md 3.14)."""
+"""Flag types and their lifetimes."""
 
 from flask import Blueprint, Response, abort
 

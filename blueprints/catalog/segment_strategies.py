@@ -1,4 +1,4 @@
-"""Set the segments of a strategy, and find strategies that use a segment (neighbours.md 3.16)."""
+"""Set the segments of a strategy, and find strategies that use a segment."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Segments: named lists of constraints, for one project or for all (neighbours.md 3.16)."""
+"""Segments: named lists of constraints, for one project or for all."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Strategy types, both built-in and custom (neighbours.md 3.16)."""
+"""Strategy types, both built-in and custom."""
 
 from typing import Any
 

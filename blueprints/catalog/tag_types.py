@@ -1,4 +1,4 @@
-"""Tag types, such as simple. Every tag has a type (neighbours.md 3.16)."""
+"""Tag types, such as simple. Every tag has a type."""
 
 from flask import Blueprint, Response, abort
 

@@ -1,4 +1,4 @@
-"""All tags of the instance. To add a tag to a flag, see Flag tags (neighbours.md 3.16)."""
+"""All tags of the instance. To add a tag to a flag, see Flag tags."""
 
 from flask import Blueprint, Response, abort
 from werkzeug.exceptions import Forbidden

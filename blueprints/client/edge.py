@@ -1,4 +1,4 @@
-"""For proxies between applications and the server (neighbours.md 3.18)."""
+"""For proxies between applications and the server."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""The flags that applications get, with all that SDKs need to evaluate them (neighbours.md 3.18)."""
+"""The flags that applications get, with all that SDKs need to evaluate them."""
 
 from flask import Blueprint, Response, request
 

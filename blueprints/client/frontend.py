@@ -1,4 +1,4 @@
-"""The flags of one user, evaluated for browsers and mobile apps (neighbours.md 3.19)."""
+"""The flags of one user, evaluated for browsers and mobile apps."""
 
 from secrets import token_hex
 

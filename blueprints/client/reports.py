@@ -1,4 +1,4 @@
-"""What applications report: registrations and usage (neighbours.md 3.18 and 3.19)."""
+"""What applications report: registrations and usage."""
 
 from collections import Counter
 from datetime import UTC, datetime

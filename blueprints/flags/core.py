@@ -1,4 +1,4 @@
-"""List, create and update the flags of a project, and check names of new flags (neighbours.md 3.12)."""
+"""List, create and update the flags of a project, and check names of new flags."""
 
 from flask import Blueprint, Response, abort
 

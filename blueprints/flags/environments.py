@@ -1,4 +1,4 @@
-"""Enable and disable flags in environments, and get a flag in an environment (neighbours.md 3.13)."""
+"""Enable and disable flags in environments, and get a flag in an environment."""
 
 from flask import Blueprint, Response, abort
 

@@ -1,4 +1,4 @@
-"""Add flags to your favourites, or remove them (neighbours.md 3.12)."""
+"""Add flags to your favourites, or remove them."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""Mark flags stale, archive, revive and delete them, and list archived flags (neighbours.md 3.12)."""
+"""Mark flags stale, archive, revive and delete them, and list archived flags."""
 
 from flask import Blueprint, Response, abort
 

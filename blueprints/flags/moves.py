@@ -1,4 +1,4 @@
-"""Clone a flag, or move it to another project (neighbours.md 3.12)."""
+"""Clone a flag, or move it to another project."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""Search for flags in all projects that you can see (neighbours.md 3.15)."""
+"""Search for flags in all projects that you can see."""
 
 from flask import Blueprint, Response
 

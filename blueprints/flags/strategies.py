@@ -1,4 +1,4 @@
-"""Strategies of a flag in an environment. They decide for whom the flag is on (api.md 4)."""
+"""Strategies of a flag in an environment. They decide for whom the flag is on."""
 
 from flask import Blueprint, Response, abort
 

@@ -1,4 +1,4 @@
-"""Add tags to a flag, list them, or remove them (neighbours.md 3.14)."""
+"""Add tags to a flag, list them, or remove them."""
 
 from flask import Blueprint, Response, abort
 from psycopg.rows import DictRow

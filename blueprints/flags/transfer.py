@@ -1,4 +1,4 @@
-"""Export flags to a document, and import them into a project (neighbours.md 1.7 and 3.17)."""
+"""Export flags to a document, and import them into a project."""
 
 from flask import Blueprint, Response, abort, current_app
 

@@ -1,4 +1,4 @@
-"""Groups of users. A group can have a root role, and roles in projects (neighbours.md 3.7)."""
+"""Groups of users. A group can have a root role, and roles in projects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Permissions that roles can contain (neighbours.md 3.6)."""
+"""Permissions that roles can contain."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""Personal access tokens, with which scripts act as you (neighbours.md 3.1)."""
+"""Personal access tokens, with which scripts act as you."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Roles, both predefined and custom. A role is a set of permissions (neighbours.md 3.6)."""
+"""Roles, both predefined and custom. A role is a set of permissions."""
 
 from collections.abc import Sequence
 from typing import Any

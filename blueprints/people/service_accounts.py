@@ -1,4 +1,4 @@
-"""Service accounts: users for programs. They have tokens and no password (neighbours.md 3.3)."""
+"""Service accounts: users for programs. They have tokens and no password."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Manage users. Needs an administrator, except for the search (neighbours.md 3.2)."""
+"""Manage users. Needs an administrator, except for the search."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Give roles in a project to users and groups, and take them away (neighbours.md 3.10)."""
+"""Give roles in a project to users and groups, and take them away."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""API tokens of a project: client and frontend tokens, which its members manage (neighbours.md 3.4)."""
+"""API tokens of a project: client and frontend tokens, which its members manage."""
 
 from flask import Blueprint, Response, abort
 

@@ -1,4 +1,4 @@
-"""Manage projects. Get their overview, health report and access list (api.md 5 and 7, neighbours.md 3.8)."""
+"""Manage projects. Get their overview, health report and access list."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Add environments to a project, remove them, and set their default strategies (neighbours.md 3.9)."""
+"""Add environments to a project, remove them, and set their default strategies."""
 
 from flask import Blueprint, Response, abort
 

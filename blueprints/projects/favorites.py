@@ -1,4 +1,4 @@
-"""Add projects to your favourites, or remove them (neighbours.md 3.8)."""
+"""Add projects to your favourites, or remove them."""
 
 from flask import Blueprint, Response
 

@@ -1,4 +1,4 @@
-"""Archive, revive and delete projects (neighbours.md 3.8)."""
+"""Archive, revive and delete projects."""
 
 from flask import Blueprint, Response, abort
 

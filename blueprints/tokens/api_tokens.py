@@ -1,4 +1,4 @@
-"""API tokens, for SDKs and scripts. Each is a client, frontend or admin token (neighbours.md 3.4)."""
+"""API tokens, for SDKs and scripts. Each is a client, frontend or admin token."""
 
 from flask import Blueprint, Response, abort
 

@@ -1,4 +1,4 @@
-"""Public signup tokens. People sign up with the link of such a token (api.md 1, neighbours.md 3.5)."""
+"""Public signup tokens. People sign up with the link of such a token."""
 
 from flask import Blueprint, Response, abort, current_app
 

@@ -255,7 +255,7 @@ def can_index_words(conn: Connection) -> bool:
     return value(conn, CAN_INDEX_WORDS)
 
 
-# Optional: searches without these indexes are slower, but return the same (docs/development/decisions.md).
+# Optional: searches without these indexes are slower, but return the same (decisions.md, Event search).
 TRIGRAM_INDEXES = """
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
     CREATE INDEX IF NOT EXISTS events_data_trgm ON events USING gin ((data::text) gin_trgm_ops);

@@ -1,4 +1,4 @@
-"""The strategies that use something: the StrategyUse records of neighbours.md 1.6."""
+"""The strategies that use something, as GET /api/admin/segments/{id}/strategies lists them."""
 
 from typing import LiteralString
 

@@ -1,4 +1,4 @@
-"""Groups of users: the Group record of neighbours.md 1.2, and rows for changes."""
+"""Groups of users: the record, and rows for changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString

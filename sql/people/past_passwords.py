@@ -4,7 +4,7 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, one, run
 
-# The number of passwords that a user cannot use again, including the present one (neighbours.md 3.1).
+# The number of passwords that a user cannot use again, including the present one.
 REMEMBERED = 5
 
 FIND = """

@@ -16,7 +16,7 @@ WITHOUT_EFFECT = frozenset(
     """.split()  # noqa: SIM905 (so many quotes would hide the words)
 )
 
-# The Permission record of neighbours.md 1.2 without an environment.
+# The record without an environment.
 RECORD: LiteralString = """
     json_build_object(
         'id', permissions.id,

@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 from sql.database import Connection, one, run, value
 from sql.people import permissions
 
-# The Role record of api.md, and its properties without the project.
+# The record, and its properties without the project.
 PROPERTIES: LiteralString = "'id', roles.id, 'type', roles.type, 'name', roles.name, 'description', roles.description"
 RECORD: LiteralString = f"json_build_object({PROPERTIES}, 'project', NULL)"
 

@@ -1,6 +1,6 @@
 """Users as administrators see them.
 
-Unset names are omitted: typed clients expect a text or nothing (neighbours.md, EX1).
+Unset names are omitted: typed clients expect a text or nothing.
 """
 
 from typing import LiteralString

@@ -1,4 +1,4 @@
-"""Users: rows for changes, and the User record of api.md."""
+"""Users: rows for changes, and the record."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, LiteralString

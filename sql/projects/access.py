@@ -1,4 +1,4 @@
-"""The roles of users and groups in a project: the project access record of api.md, and its rows."""
+"""The roles of users and groups in a project: the record of GET /api/admin/projects/{project}/access, and rows."""
 
 from collections.abc import Collection
 from typing import Literal, LiteralString, NamedTuple

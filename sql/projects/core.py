@@ -157,7 +157,7 @@ def add_environments(conn: Connection, project_id: str, names: Sequence[str] | N
     return value(conn, ADD_ENVIRONMENTS, {"id": project_id, "names": None if names is None else list(names)})
 
 
-# ProjectCreated of neighbours.md, 1.3. A null description is omitted, because a client written in Go fails on null.
+# The response of POST /api/admin/projects. A null description is omitted, because a client written in Go fails on null.
 CREATED = """
     WITH created AS (
         SELECT json_merge(

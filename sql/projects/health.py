@@ -2,10 +2,10 @@
 
 from typing import LiteralString
 
-# The percentage of active flags. A project without flags has 100 (decisions.md, 2).
+# The percentage of active flags. A project without flags has 100 (decisions.md, Insights).
 HEALTH: LiteralString = "CASE WHEN total = 0 THEN 100 ELSE round(100.0 * active / total)::integer END"
 
-# Whether a flag is active (decisions.md, 2): a condition on flags joined with flag_types.
+# Whether a flag is active (decisions.md, Insights): a condition on flags joined with flag_types.
 ACTIVE: LiteralString = (
     "stale_since IS NULL AND coalesce(now() - flags.created_at <= make_interval(days => lifetime_days), true)"
 )

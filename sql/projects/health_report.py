@@ -1,4 +1,4 @@
-"""The health report of a project, and the deprecated overview: HealthReport, LegacyOverview of neighbours.md, 1.3."""
+"""GET /api/admin/projects/{project}/health-report, and the deprecated overview GET /api/admin/projects/{project}."""
 
 from typing import LiteralString
 

@@ -1,4 +1,4 @@
-"""The list of projects: ProjectList of neighbours.md, 1.3."""
+"""The list of projects."""
 
 from typing import Any, LiteralString
 

@@ -1,4 +1,4 @@
-"""The project overview record of api.md (5)."""
+"""The record of GET /api/admin/projects/{project}/overview."""
 
 from typing import LiteralString
 

@@ -71,7 +71,7 @@ def insert(
     return key_id
 
 
-# The record of neighbours.md 1.1 without its secret, as arguments of json_merge.
+# The record without its secret, as arguments of json_merge.
 # Our choice: origins, which Unleash does not have, are omitted unless they are set, so that clients of Unleash see no
 # unknown property.
 FIELDS: LiteralString = """

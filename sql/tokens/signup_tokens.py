@@ -1,4 +1,4 @@
-"""Public signup tokens: rows for decisions, and the public signup token record of api.md."""
+"""Public signup tokens: rows for decisions, and the record."""
 
 import secrets
 from collections.abc import Mapping

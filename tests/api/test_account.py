@@ -1,4 +1,4 @@
-"""The account of the caller: its record, permissions and roles, and a new password (neighbours.md 3.1)."""
+"""The account of the caller: its record, permissions and roles, and a new password."""
 
 from itertools import pairwise
 

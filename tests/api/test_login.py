@@ -1,4 +1,4 @@
-"""Login: which names and passwords are valid, and how others are refused (api.md 6)."""
+"""Login: which names and passwords are valid, and how others are refused."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Signup of invited users: which tokens work, what is created, and what is logged (api.md 8)."""
+"""Signup of invited users: which tokens work, what is created, and what is logged."""
 
 from datetime import timedelta
 

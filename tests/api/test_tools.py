@@ -1,6 +1,4 @@
-"""What tools demand that know this API: the fields that their decoders need, and the statuses that they take
-(neighbours.md 1 and 5).
-"""
+"""What tools demand that know this API: the fields that their decoders need, and the statuses that they take."""
 
 import json
 import re

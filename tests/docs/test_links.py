@@ -1,6 +1,7 @@
 """Links between the pages of the documentation lead to files and headings that exist."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,22 @@ def test_the_paths_that_contributing_names_exist() -> None:
     assert [
         path for path in paths if not path.startswith("/") and path != "operations.md" and not (ROOT / path).exists()
     ] == []
+
+
+def project_files(*patterns: str) -> list[str]:
+    """The paths of the files in Git that match one of these patterns."""
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return listed.stdout.split()
+
+
+def test_every_markdown_file_that_a_text_names_is_in_the_project() -> None:
+    pages = tuple(f"/{path}" for path in project_files("*.md"))
+    # The changelog names pages that were renamed, and the schema of a release never changes.
+    texts = project_files("*.py", "*.sql", "*.md", "*.html", ":!CHANGELOG.md", ":!tests/schema/*.sql")
+    named = [
+        (text, name)
+        for text in texts
+        for name in re.findall(r"(?<![\w/.:-])(?:\.\.?/)*([\w/-]+\.md)\b", (ROOT / text).read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 100
+    assert [(text, name) for text, name in named if not any(page.endswith(f"/{name}") for page in pages)] == []

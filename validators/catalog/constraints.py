@@ -1,4 +1,4 @@
-"""A constraint: a condition on a context field (api.md 5; valid values: neighbours.md 1.5)."""
+"""A constraint: a condition on a context field."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Requests about context fields (neighbours.md 3.16)."""
+"""Requests about context fields."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Requests about environments and their order, and about those of a project (neighbours.md 3.9 and 3.11)."""
+"""Requests about environments and their order, and about those of a project."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Requests about flag types (neighbours.md 3.14)."""
+"""Requests about flag types."""
 
 from typing import Any, ClassVar
 

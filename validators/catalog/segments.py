@@ -1,4 +1,4 @@
-"""Requests about segments, and about the segments of a strategy (neighbours.md 3.16)."""
+"""Requests about segments, and about the segments of a strategy."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Requests about strategy types (neighbours.md 3.16)."""
+"""Requests about strategy types."""
 
 from typing import Any, ClassVar
 

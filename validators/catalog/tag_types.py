@@ -1,4 +1,4 @@
-"""Requests about tag types (neighbours.md 3.16)."""
+"""Requests about tag types."""
 
 from typing import Any, ClassVar
 

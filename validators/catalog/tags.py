@@ -1,4 +1,4 @@
-"""A tag: a value of a tag type (neighbours.md 1.6)."""
+"""A tag: a value of a tag type."""
 
 from typing import ClassVar
 

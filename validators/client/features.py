@@ -1,4 +1,4 @@
-"""Requests for the flags of an application (neighbours.md 3.18)."""
+"""Requests for the flags of an application."""
 
 import re
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Requests about the tokens of applications (neighbours.md 3.18)."""
+"""Requests about the tokens of applications."""
 
 from typing import ClassVar
 

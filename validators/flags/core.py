@@ -1,4 +1,4 @@
-"""Requests about flags (neighbours.md 3.12)."""
+"""Requests about flags."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar

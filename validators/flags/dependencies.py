@@ -1,4 +1,4 @@
-"""Requests about dependencies between flags (neighbours.md 3.14)."""
+"""Requests about dependencies between flags."""
 
 from typing import Any, ClassVar
 

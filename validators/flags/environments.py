@@ -1,4 +1,4 @@
-"""Requests about flags in environments (neighbours.md 3.13)."""
+"""Requests about flags in environments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar

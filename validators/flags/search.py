@@ -1,4 +1,4 @@
-"""The query parameters of the flag search (neighbours.md 3.15)."""
+"""The query parameters of the flag search."""
 
 import re
 from collections.abc import Mapping, Sequence

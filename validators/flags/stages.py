@@ -1,4 +1,4 @@
-"""Requests about the lifecycle of a flag (neighbours.md 3.12)."""
+"""Requests about the lifecycle of a flag."""
 
 from typing import Any, ClassVar
 

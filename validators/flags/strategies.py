@@ -1,4 +1,4 @@
-"""Requests about strategies (neighbours.md 1.5 and 3.13)."""
+"""Requests about strategies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar

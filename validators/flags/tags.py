@@ -1,4 +1,4 @@
-"""Requests that change the tags of flags (neighbours.md 3.14)."""
+"""Requests that change the tags of flags."""
 
 from typing import Any, ClassVar
 

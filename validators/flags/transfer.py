@@ -1,4 +1,4 @@
-"""Exports and imports of flags (neighbours.md 1.7 and 3.17). Unknown properties of a document are ignored."""
+"""Exports and imports of flags. Unknown properties of a document are ignored."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Requests about variants of strategies and of flags. Their weights add up to 1000 (neighbours.md 1.5)."""
+"""Requests about variants of strategies and of flags. Their weights add up to 1000."""
 
 import json
 from collections.abc import Mapping, Sequence

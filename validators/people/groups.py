@@ -1,4 +1,4 @@
-"""Requests about groups (neighbours.md 3.7)."""
+"""Requests about groups."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Requests about roles (neighbours.md 3.6)."""
+"""Requests about roles."""
 
 from typing import Any, ClassVar
 

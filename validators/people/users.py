@@ -1,4 +1,4 @@
-"""Requests about users and their passwords (decisions.md, 8)."""
+"""Requests about users and their passwords (decisions.md, Passwords)."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -79,7 +79,7 @@ class WithPassword(Body):
 
 
 class InvitedUser(WithPassword):
-    """Body of a signup (api.md 8)."""
+    """Body of a signup."""
 
     example: ClassVar[dict[str, Any]] = {
         "username": "ada",

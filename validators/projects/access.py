@@ -1,4 +1,4 @@
-"""Requests that give roles in a project (neighbours.md 3.10)."""
+"""Requests that give roles in a project."""
 
 from typing import ClassVar
 

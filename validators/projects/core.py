@@ -1,4 +1,4 @@
-"""Requests about projects and their settings (neighbours.md 3.8)."""
+"""Requests about projects and their settings."""
 
 import re
 import unicodedata

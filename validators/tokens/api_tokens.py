@@ -1,4 +1,4 @@
-"""Requests about API tokens (neighbours.md 3.4)."""
+"""Requests about API tokens."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

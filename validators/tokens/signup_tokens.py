@@ -1,4 +1,4 @@
-"""Requests about public signup tokens (api.md 1, neighbours.md 3.5)."""
+"""Requests about public signup tokens."""
 
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ class SignupTokenUpdate(Body):
             raise ValidationError("must have expiresAt or enabled")
 
 
-# A new token is always enabled, with the role Viewer. The PUT of api.md takes none of these.
+# A new token is always enabled, with the role Viewer. PUT takes none of these: it is one of the nine operations.
 SIGNUP_TOKEN = ResponseOnly(
     "publicSignupToken", ignored=("secret", "url", "enabled", "createdAt", "createdBy", "users", "role")
 )

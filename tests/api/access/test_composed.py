@@ -1,4 +1,4 @@
-"""Composed operations need the permissions of their parts, as the table in decisions.md lists them."""
+"""Composed operations need the permissions of their parts, as the table in decisions.md (Permissions) lists them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""POST /api/admin/constraints/validate, and legal values (neighbours.md 3.16)."""
+"""POST /api/admin/constraints/validate, and legal values."""
 
 import pytest
 

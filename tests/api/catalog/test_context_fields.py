@@ -1,4 +1,4 @@
-"""Context fields: created, read, changed and deleted over HTTP (neighbours.md 3.16)."""
+"""Context fields: created, read, changed and deleted over HTTP."""
 
 from collections.abc import Callable
 from typing import Any

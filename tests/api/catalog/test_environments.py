@@ -1,4 +1,4 @@
-"""Environments: read, created, changed, ordered, cloned and deleted over HTTP (neighbours.md 3.11)."""
+"""Environments: read, created, changed, ordered, cloned and deleted over HTTP."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Segments and their strategies: created, read, changed and deleted over HTTP (neighbours.md 3.16)."""
+"""Segments and their strategies: created, read, changed and deleted over HTTP."""
 
 from typing import Any
 from urllib.parse import urljoin

@@ -1,4 +1,4 @@
-"""Types of strategies and of flags: created, read, changed and deleted over HTTP (neighbours.md 3.14 and 3.16)."""
+"""Types of strategies and of flags: created, read, changed and deleted over HTTP."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tags and types of tags: created, read, changed and deleted over HTTP (neighbours.md 3.16)."""
+"""Tags and types of tags: created, read, changed and deleted over HTTP."""
 
 import pytest
 

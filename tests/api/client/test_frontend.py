@@ -1,4 +1,4 @@
-"""The flags of one user, for browsers (neighbours.md 3.19)."""
+"""The flags of one user, for browsers."""
 
 import gzip
 import json

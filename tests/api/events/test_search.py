@@ -1,4 +1,4 @@
-"""GET /api/admin/search/events: the pages, the record and the filters (api.md 3)."""
+"""GET /api/admin/search/events: the pages, the record and the filters."""
 
 import json
 from datetime import UTC, datetime, timedelta

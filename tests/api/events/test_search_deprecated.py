@@ -1,4 +1,4 @@
-"""POST /api/admin/events/search and GET /api/admin/events, the deprecated forms of the event search (api.md 9)."""
+"""POST /api/admin/events/search and GET /api/admin/events, the deprecated forms of the event search."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Free text in both event searches: a plain substring, in any case of letters and any script (api.md 3 and 9)."""
+"""Free text in both event searches: a plain substring, in any case of letters and any script."""
 
 from collections.abc import Callable
 

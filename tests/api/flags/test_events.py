@@ -1,4 +1,4 @@
-"""The events of one flag, and who made events (neighbours.md 3.17)."""
+"""The events of one flag, and who made events."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Export: which flags a document has, and what it says of them (neighbours.md 1.7 and 3.17)."""
+"""Export: which flags a document has, and what it says of them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Import: which documents are read, what happens to the flags of one, and the events about it (neighbours.md 3.17)."""
+"""Import: which documents are read, what happens to the flags of one, and the events about it."""
 
 import json
 

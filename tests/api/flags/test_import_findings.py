@@ -1,4 +1,4 @@
-"""Findings of an import: validation lists them, the import refuses them (neighbours.md 3.17, Import finding)."""
+"""Findings of an import: validation lists them, the import refuses them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /api/admin/search/features: filters, order, pages and the record (neighbours.md 3.15)."""
+"""GET /api/admin/search/features: filters, order, pages and the record."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The lifecycle stages of a flag, and its completion (neighbours.md 3.12)."""
+"""The lifecycle stages of a flag, and its completion."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

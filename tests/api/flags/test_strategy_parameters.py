@@ -1,7 +1,4 @@
-"""Which parameters of strategies are valid, and which stickiness of strategies, variants and projects.
-
-See neighbours.md 1.5 and 1.6.
-"""
+"""Which parameters of strategies are valid, and which stickiness of strategies, variants and projects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): the weeks of a range of days, their labels and their dates, and invalid ranges."""
+"""Instance insights: the weeks of a range of days, their labels and their dates, and invalid ranges."""
 
 from datetime import UTC, date, datetime, time, timedelta
 

@@ -1,4 +1,4 @@
-"""The arrays of the instance insights (api.md 2), calculated by hand."""
+"""The arrays of the instance insights, calculated by hand."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Instance insights (api.md 2): which private projects they contain for a caller."""
+"""Instance insights: which private projects they contain for a caller."""
 
 import pytest
 

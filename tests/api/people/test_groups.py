@@ -1,4 +1,4 @@
-"""Groups: read, created, updated and deleted, alone and at once (neighbours.md 3.7)."""
+"""Groups: read, created, updated and deleted, alone and at once."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Personal access tokens: created, listed and deleted by their user (neighbours.md 3.1)."""
+"""Personal access tokens: created, listed and deleted by their user."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Links with which users set a password: created, checked, used and ended (neighbours.md 3.2)."""
+"""Links with which users set a password: created, checked, used and ended."""
 
 import re
 from collections.abc import Callable

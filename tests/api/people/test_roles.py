@@ -1,4 +1,4 @@
-"""Roles and permissions: read, checked, created, updated and deleted, alone and at once (neighbours.md 3.6)."""
+"""Roles and permissions: read, checked, created, updated and deleted, alone and at once."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Service accounts: users that are programs (neighbours.md 3.3)."""
+"""Service accounts: users that are programs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Users: read, searched, created, updated and deleted, and their passwords (neighbours.md 3.2)."""
+"""Users: read, searched, created, updated and deleted, and their passwords."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Roles in a project: listed, added, replaced, and set for one user or group (api.md 7, neighbours.md 3.10)."""
+"""Roles in a project: listed, added, replaced, and set for one user or group."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""API tokens of a project: listed, created and deleted by its members (neighbours.md 3.4)."""
+"""API tokens of a project: listed, created and deleted by its members."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Environments of a project, and their default strategies (neighbours.md 3.9)."""
+"""Environments of a project, and their default strategies."""
 
 import json
 from typing import Any

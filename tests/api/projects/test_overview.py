@@ -1,4 +1,4 @@
-"""Overview and health report of a project: which callers see it, and every property (api.md 5, neighbours.md 1.3)."""
+"""Overview and health report of a project: which callers see it, and every property."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""API tokens: listed, created, updated and deleted, their origins, and who may do that (neighbours.md 3.4)."""
+"""API tokens: listed, created, updated and deleted, their origins, and who may do that."""
 
 import re
 from collections.abc import Callable, Iterator

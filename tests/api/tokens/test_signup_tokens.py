@@ -1,4 +1,4 @@
-"""Public signup tokens: created, listed, updated and validated (api.md 1, neighbours.md 3.5)."""
+"""Public signup tokens: created, listed, updated and validated."""
 
 import re
 from datetime import timedelta
