@@ -1,4 +1,4 @@
-"""Where things are: which folder may import which, and how long a file may be."""
+"""Where things are: which folder may import which, how long a file may be, and how templates are written."""
 
 import ast
 import re
@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, nodes
 
 from tests.support.service import ROOT
 
@@ -27,6 +28,8 @@ MAY_IMPORT = {
 # The metrics library is loaded only where metrics are wanted.
 LATE = {"serving/metrics_endpoint.py", "operations/metrics_files.py"}
 MOST_LINES = 300
+TEMPLATES = sorted((ROOT / "blueprints").rglob("templates/**/*.html"))
+MOST_TEMPLATE_CHARACTERS = 160
 # The whole database in reading order, now and in each release, and the rows of the demo.
 LONGER = {"schema.sql", "operations/commands/demo.sql", "tests/schema/0001.sql", "tests/schema/0003.sql"}
 
@@ -94,3 +97,32 @@ def test_no_module_imports_a_test_module_or_a_conftest() -> None:
     importing = re.compile(r"^ *(from|import) .*\b(test_\w+|conftest)\b", re.MULTILINE)
     modules = [*ROOT.glob("tests/**/*.py")]
     assert [str(path) for path in modules if importing.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_template_line_has_more_than_160_characters() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{number} has {len(line)} characters"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > MOST_TEMPLATE_CHARACTERS
+    ]
+    assert TEMPLATES
+    assert long == []
+
+
+def test_calls_of_macros_have_at_most_one_positional_argument() -> None:
+    trees = {path: Environment().parse(path.read_text(encoding="utf-8")) for path in TEMPLATES}
+    macros = {macro.name for tree in trees.values() for macro in tree.find_all(nodes.Macro)}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{call.lineno} calls {name}"
+        for path, tree in trees.items()
+        for call in tree.find_all(nodes.Call)
+        if (name := called(call.node)) in macros and (len(call.args) > 1 or call.dyn_args)
+    ]
+    assert macros
+    assert wrong == []
+
+
+def called(node: nodes.Expr) -> str:
+    """Return the name of a called macro, which is in this file or in an imported one, as parts.time."""
+    return node.attr if isinstance(node, nodes.Getattr) else node.name if isinstance(node, nodes.Name) else ""
