@@ -43,11 +43,11 @@ schema-diff: $(packages) ## Compare the schema of the instance with schema.sql
 
 .PHONY: test
 test: .venv-dev/installed ## Run the tests in the process, on an embedded PostgreSQL or on TEST_DATABASE_URL
-	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "not slow and not timing"
+	@exec $(dev)/python -m pytest -n 2 --dist loadfile --ignore=tests/hunts -m "not slow and not timing"
 
 .PHONY: test-gate
 test-gate: .venv-dev/installed .sdks/python/installed ## Run a short set of tests that start real processes
-	@exec $(dev)/python -m pytest -m "gate and not timing"
+	@exec $(dev)/python -m pytest --ignore=tests/hunts -m "gate and not timing"
 
 .PHONY: test-all
 test-all: ## Run everything, in parts, and print a table; as root on Debian it installs what it needs
@@ -92,7 +92,7 @@ pins: .venv-dev/installed ## Regenerate the requirements files with the same ver
 	  $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' requirements.txt) -
 	$(declared) embedded dev | $(compile) --constraint requirements.txt --constraint requirements-embedded.txt --output-file requirements-dev.txt -
 	echo uv | $(compile) --output-file requirements-uv.txt -
-	$(compile) --output-file tests/sdk/requirements.txt tests/sdk/requirements.in
+	$(compile) --output-file tests/clients/sdk/requirements.txt tests/clients/sdk/requirements.in
 
 .PHONY: upgrade
 upgrade: ## Regenerate the requirements files with the newest versions
@@ -133,16 +133,16 @@ clean: ## Delete .venv, .venv-dev and caches; keep data
 	$(dev)/uv pip sync --quiet --no-config --system-certs --require-hashes --python $(dev)/python $^
 	@touch $@
 
-# The SDKs that tests/sdk drives, and axe-core for tests/browser. Packages in JavaScript only if npm is installed.
+# The SDKs that tests/clients/sdk drives, and axe-core for tests/clients/browser. Packages in JavaScript only if npm is installed.
 .PHONY: sdks
 sdks: .sdks/python/installed $(if $(shell command -v npm),.sdks/node/installed)
 
-.sdks/python/installed: tests/sdk/requirements.txt
+.sdks/python/installed: tests/clients/sdk/requirements.txt
 	rm -rf $(@D)
 	$(PYTHON) operations/install.py $(@D) $<
 	@touch $@
 
-.sdks/node/installed: tests/sdk/package.json tests/sdk/package-lock.json
+.sdks/node/installed: tests/clients/sdk/package.json tests/clients/sdk/package-lock.json
 	rm -rf $(@D) && mkdir -p $(@D)
 	cp $^ $(@D)
 	npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts

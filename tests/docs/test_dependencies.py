@@ -20,7 +20,7 @@ FILES = {
     "requirements-embedded.txt": ("embedded",),
     "requirements-dev.txt": ("embedded", "dev"),
 }
-SDKS = "tests/sdk/requirements.txt"
+SDKS = "tests/clients/sdk/requirements.txt"
 
 
 PIN = re.compile(
@@ -120,7 +120,7 @@ def test_compiled_packages_are_pinned_for_every_python_and_machine():
 
 
 def test_make_installs_nothing_without_its_hash():
-    # What install.py installs is in tests/commands/test_install.py.
+    # What install.py installs is in tests/operations/commands/test_install.py.
     installs = re.findall(r"pip (?:install .*--requirement|sync) .*", (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert len(installs) == 1
     assert "--require-hashes" in installs[0]

@@ -31,7 +31,12 @@ MOST_LINES = 300
 TEMPLATES = sorted((ROOT / "blueprints").rglob("templates/**/*.html"))
 MOST_TEMPLATE_CHARACTERS = 160
 # The whole database in reading order, now and in each release, and the rows of the demo.
-LONGER = {"schema.sql", "operations/commands/demo.sql", "tests/schema/0001.sql", "tests/schema/0003.sql"}
+LONGER = {
+    "schema.sql",
+    "operations/commands/demo.sql",
+    "tests/operations/schema/0001.sql",
+    "tests/operations/schema/0003.sql",
+}
 
 
 @cache
@@ -126,3 +131,12 @@ def test_calls_of_macros_have_at_most_one_positional_argument() -> None:
 def called(node: nodes.Expr) -> str:
     """Return the name of a called macro, which is in this file or in an imported one, as parts.time."""
     return node.attr if isinstance(node, nodes.Getattr) else node.name if isinstance(node, nodes.Name) else ""
+
+
+def test_heavy_tools_are_imported_by_slow_tests_only() -> None:
+    heavy = re.compile(
+        r"^(from|import) (schemathesis|hypothesis|openapi_spec_validator|yggdrasil_engine)\b", re.MULTILINE
+    )
+    files = {path.relative_to(ROOT).as_posix(): path for path in ROOT.glob("tests/**/*.py")}
+    at_the_top = [name for name, path in files.items() if heavy.search(path.read_text(encoding="utf-8"))]
+    assert [name for name in at_the_top if not name.startswith("tests/hunts/")] == []

@@ -92,7 +92,7 @@ def type_in(terminal: Terminal, page: str) -> None:
     for name, program in re.findall(r"Save this as `([\w.]+)`:\n\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         terminal.save(name, program)
     for language, block in blocks(page):
-        # The block before that is the output of the server: see tests/serving/test_server_start.py.
+        # The block before that is the output of the server: see tests/operations/serving/test_server_start.py.
         if language == "text" and terminal.program:
             terminal.wait_for_output(block)
         for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] if language == "console" else ():

@@ -73,7 +73,7 @@ def check(app: Flask, response: TestResponse) -> None:
     expect(status in statuses(operation), what, "is a status that is not documented")
     missing = [name for name in headers(endpoint, operation, status) if name not in response.headers]
     expect(not missing, what, f"lacks the headers {missing}")
-    # Those of pages, which have some of their own, are looked at in tests/serving/test_browser_rules.py.
+    # Those of pages, which have some of their own, are looked at in tests/service/serving/test_browser_rules.py.
     rules = {} if (endpoint or "").startswith("documentation.") else browser_rules.ALWAYS | browser_rules.DEFAULTS
     if "ETag" in response.headers:
         rules = {name: text for name, text in rules.items() if name != "Cache-Control"}

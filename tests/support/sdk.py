@@ -45,8 +45,8 @@ def require(suffix: str) -> None:
 class Application:
     """A process that asks an SDK for flags, as the test tells it; started on entry and ended on exit.
 
-    driver: its file in tests/sdk/drivers; url: the address of the service. answers counts the results for each flag, as
-    the SDK should report them.
+    driver: its file in tests/clients/sdk/drivers; url: the address of the service. answers counts the results for each
+    flag, as the SDK should report them.
     """
 
     def __init__(self, driver: str, folder: Path, **given: Any) -> None:

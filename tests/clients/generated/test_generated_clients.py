@@ -107,7 +107,7 @@ def test_openapi_ts_generates_and_calls_every_operation(service: Service, tmp_pa
     command = ["npm", "ci", "--engine-strict", "--no-audit", "--no-fund", "--ignore-scripts"]
     installed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     if installed.returncode:
-        pytest.skip(f"npm cannot install the packages of tests/clients/typescript: {installed.stderr[:500]}")
+        pytest.skip(f"npm cannot install the packages of tests/clients/generated/typescript: {installed.stderr[:500]}")
     programs = tmp_path / "node_modules" / ".bin"
     run(tmp_path, str(programs / "openapi-ts"), "--input", str(DOCS / "openapi.json"), "--output", "client")
     generated = (tmp_path / "client" / "sdk.gen.ts").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Credentials that are no longer valid. tests/api/access/test_table.py: no route takes a wrong credential."""
+"""Credentials that are no longer valid. tests/service/access/test_table.py: no route takes a wrong credential."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Write docs/pictures/: python -m tests.browser.pictures. The pictures show the demo."""
+"""Write docs/pictures/: python -m tests.clients.browser.pictures. The pictures show the demo."""
 
 import base64
 import tempfile

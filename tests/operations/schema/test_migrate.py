@@ -32,7 +32,7 @@ MADE_UP = {
 }
 FIRST_START = SETTINGS | {"INIT_ADMIN_USERNAME": "admin", "PASSWORD_MIN_LENGTH": 8}
 
-# The versions of the schema in releases, 0.1.0 first, with the SHA-256 of their files in tests/schema.
+# The versions of the schema in releases, 0.1.0 first, with the SHA-256 of their files in tests/operations/schema.
 RELEASED = {
     1: "daa51475a69649bc70e0d653002e682eba3c4d73139a2206b3354aacdf674e08",
     3: "5e7499f74043afaecce29e8726176009fa9be8c4228b7938bf1a5be541a50845",

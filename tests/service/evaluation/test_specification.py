@@ -1,4 +1,4 @@
-"""The 279 cases of the client specification (tests/evaluation/specification/README.md)."""
+"""The 279 cases of the client specification (tests/service/evaluation/specification/README.md)."""
 
 import json
 from collections.abc import Iterator

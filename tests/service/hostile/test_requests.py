@@ -168,7 +168,7 @@ def complaint(stage: Stage, route: str, expected: set[int], **kwargs: Any) -> li
         response = sent(stage, route, **kwargs)
     except AssertionError as error:
         return [f"{request}: {error!s:.200}"]
-    # This is the lowest maximum of all operations. tests/serving/test_body_limits.py tests each.
+    # This is the lowest maximum of all operations. tests/service/serving/test_body_limits.py tests each.
     if response.status_code == 413 and len(kwargs.get("data", "")) > PUBLIC_BYTES:
         return []
     return [] if response.status_code in expected else [f"{request}: {response.status_code} {response.text:.200}"]
