@@ -8,7 +8,7 @@ from operations.postgres import backup, embedded
 
 def kept_schema(version: int) -> Path:
     """Return the schema.sql of a release with this version of the schema."""
-    return Path(__file__).parents[1] / "schema" / f"{version:04}.sql"
+    return Path(__file__).parents[1] / "operations" / "schema" / f"{version:04}.sql"
 
 
 # The schema of 0.1.0.
