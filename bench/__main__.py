@@ -1,14 +1,13 @@
-"""Fill databases, start the real server on them, and write docs/development/performance.md and its plots.
+"""Fill databases, start the real server on them, and write docs/development/performance.md.
 
 Environment variables:
 SCALE=tiny           finish in seconds, to try the bench itself
 BASE=../other        measure another checkout too, in turn with this one
 BENCH_DATABASE_URL   a PostgreSQL server on which databases can be created, instead of the embedded one
-OUT                  the folder for the page and the plots
+OUT                  the folder for the page
 """
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from bench.checkout import KEY, TOKEN, Checkout, Client, Requests, commit, database_server, machine
-from bench.pgbench import PAGE, WRITE, floor
-from bench.report import write
+from bench.results import options, short, write
 
 HERE = Path(__file__).parent.parent
 SEARCH = "/api/admin/search/events"
@@ -138,9 +135,6 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
         yield f"{name}, right after the import", latencies(checkouts, path, credential, scale), no_times
     for checkout in checkouts if scale.rounds > 1 else ():  # A tiny run does not wait for autovacuum.
         checkout.settle()
-    alone = [floor(checkout.url, PAGE, 1, scale.seconds) for checkout in checkouts]
-    together = [floor(checkout.url, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
-    yield "pgbench: page and count of one project", [1000 / rate if rate else None for rate in alone], together
     for name, (path, credential) in reads(events).items():
         spent = latencies(checkouts, path, credential, scale)
         requests = [[("GET", path)]] * scale.clients
@@ -154,22 +148,25 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
         for number in range(1, scale.clients + 1)
     ]
     yield "changes, each with its event", no_times, rates(checkouts, switches, KEY, scale)
-    writes = [floor(checkout.url, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
-    yield "pgbench: one event", no_times, writes
+
+
+def compared(values: Values) -> list[str]:
+    """Return the value of this version. With a base, also return the base's value and the ratio."""
+    this, *base = values
+    compare = [base[0], this / base[0] if this and base[0] else None] if base else []
+    return [short(value) for value in (this, *compare)]
 
 
 def main() -> None:
     """Run the bench with the options from the environment."""
-    # Stop what was started.
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
-    out, base = Path(os.environ.get("OUT") or HERE / "docs" / "development"), os.environ.get("BASE")
+    scale, out = options(SCALES)
+    base = os.environ.get("BASE")
     checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
-    if scale is not SCALES["usual"] and out == HERE / "docs" / "development":
-        sys.exit("Set OUT to another folder: docs/development/performance.md is for complete runs only.")
+    heads, rows = ["Request"], dict[str, list[str]]()
     with database_server() as server:
-        figures: list[dict[str, Any]] = []
         for events in scale.sizes:
+            columns = ("", ", base", ", ratio") if base else ("",)
+            heads += [f"{events:,} events: {unit}{column}" for unit in ("ms", "/s") for column in columns]
             for checkout in checkouts:
                 print(f"filling {events:,} events for {checkout.folder}", file=sys.stderr, flush=True)
                 checkout.fill(server, events)
@@ -177,12 +174,13 @@ def main() -> None:
                 for checkout in checkouts:
                     services.enter_context(checkout.served())
                 for name, spent, rate in measure(checkouts, events, scale):
-                    figures.append({"name": name, "events": events, "ms": spent, "rate": rate})
-                    values = [*(f"{ms:.2f} ms" for ms in spent if ms), *(f"{each:.0f}/s" for each in rate if each)]
-                    print(events, name, *values, file=sys.stderr, flush=True)
+                    cells = [*compared(spent), *compared(rate)]
+                    rows.setdefault(name, [name]).extend(cells)
+                    print(events, name, *cells, file=sys.stderr, flush=True)
             for checkout in checkouts:
                 checkout.drop(server)
-        write(out, figures, [commit(checkout.folder) for checkout in checkouts], machine(server))
+        commits = ", base ".join(commit(checkout.folder) for checkout in checkouts)
+        write(out, "performance.md", f"Commit {commits}. {machine(server)}.", heads, rows.values())
 
 
 if __name__ == "__main__":

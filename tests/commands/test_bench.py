@@ -1,10 +1,8 @@
 """make bench runs at a tiny scale, also against another checkout, and writes its pages."""
 
 import os
-import re
 import subprocess
 import sys
-from xml.etree import ElementTree
 
 import pytest
 
@@ -13,7 +11,7 @@ from tests.support.service import ROOT
 
 
 @pytest.mark.slow
-def test_a_tiny_run_writes_a_table_and_two_plots(server: str, tmp_path):
+def test_a_tiny_run_writes_a_table(server: str, tmp_path):
     environ = os.environ | {"SCALE": "tiny", "OUT": str(tmp_path), "BASE": str(ROOT), "BENCH_DATABASE_URL": server}
     done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -21,11 +19,7 @@ def test_a_tiny_run_writes_a_table_and_two_plots(server: str, tmp_path):
     lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
     assert {len(line) for line in lines} == {7}
     assert lines[0][1:4] == ["2,000 events: ms", "2,000 events: ms, base", "2,000 events: ms, ratio"]
-    assert len(lines) == 2 + 2 * 19 + 3
-    for name in re.findall(r"\]\((performance-\w+\.svg)\)", page):
-        root = ElementTree.parse(tmp_path / name).getroot()
-        texts = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
-        assert {"project overview", "■ 2,000 events", "■ 2,000 events, base"} <= texts
+    assert len(lines) == 2 + 2 * 19 + 1
     with connect(server) as conn:
         assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
 
@@ -39,7 +33,7 @@ def test_a_tiny_run_writes_the_table_about_applications(server: str, tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "performance-applications.md").read_text()
     lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    assert (len(lines), {len(line) for line in lines}) == (2 + 24, {3})
+    assert (len(lines), {len(line) for line in lines}) == (2 + 19, {3})
     values = {name.strip("| "): value.strip(" |") for name, _, value in lines[2:]}
     assert values["50 instances report 200 flags at once: % accepted"] == "100"
     with connect(server) as conn:
