@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from serving.request_data import load_query
 from validators import Query
-from validators.fields import Text, WholeNumber
+from validators.fields import Text
+from validators.query_fields import WholeNumber
 
 # Rows of a page.
 PAGE_SIZE = 50

@@ -31,8 +31,8 @@ SORTS = {
 class TagText(Text):
     """A tag as type:value."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        text = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> Any:
+        text = super().load_value(value)
         if not 0 < text.find(":") < len(text) - 1:
             raise ValidationError("must be a type and a value, such as simple:beta")
         return text

@@ -14,15 +14,13 @@ class Dependency(Body):
     example: ClassVar = {"feature": "new-cart", "enabled": True, "variants": ["blue"]}
     beyond_json_schema: ClassVar = "must be empty"
 
-    feature = Text(min=1, required=True, metadata={"description": "Name of the parent flag."})
-    enabled = Boolean(
-        load_default=True, metadata={"description": "Whether the parent must be on (true) or off (false)."}
-    )
+    feature = Text(min=1, required=True, description="Name of the parent flag.")
+    enabled = Boolean(load_default=True, description="Whether the parent must be on (true) or off (false).")
     variants = ListOf(
         Text(min=1, max=255),
         max=100,
         load_default=list,
-        metadata={"description": "Variants of the parent. If not empty, the parent must return one of them."},
+        description="Variants of the parent. If not empty, the parent must return one of them.",
     )
 
     @validates_schema

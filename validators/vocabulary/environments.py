@@ -30,9 +30,7 @@ class EnvironmentName(Body):
 
     name = Name(
         required=True,
-        metadata={
-            "description": "Name of the environment, of the characters A-Z a-z 0-9 - _ . ~ ! * ' ( ). It cannot change."
-        },
+        description="Name of the environment, of the characters A-Z a-z 0-9 - _ . ~ ! * ' ( ). It cannot change.",
     )
 
     @validates("name")
@@ -54,12 +52,10 @@ class CreateEnvironment(EnvironmentName):
         min=1,
         max=100,
         required=True,
-        metadata={"description": "development, test, preproduction, production, or a type of your own."},
+        description="development, test, preproduction, production, or a type of your own.",
     )
-    enabled = Boolean(load_default=True, metadata={"description": "Whether new projects get the environment."})
-    sortOrder = Position(
-        load_default=None, metadata={"description": "Position in the list. By default, after the last environment."}
-    )
+    enabled = Boolean(load_default=True, description="Whether new projects get the environment.")
+    sortOrder = Position(load_default=None, description="Position in the list. By default, after the last environment.")
 
 
 class CloneEnvironment(EnvironmentName):
@@ -74,17 +70,15 @@ class CloneEnvironment(EnvironmentName):
         min=1,
         max=100,
         required=True,
-        metadata={"description": "development, test, preproduction, production, or a type of your own."},
+        description="development, test, preproduction, production, or a type of your own.",
     )
     projects = ListOf(
         Text(),
         what="projects",
         load_default=None,
-        metadata={"description": "Projects that get the copy. By default, all that have the environment."},
+        description="Projects that get the copy. By default, all that have the environment.",
     )
-    clonePermissions = Boolean(
-        load_default=True, metadata={"description": "Whether roles get their permissions in the copy too."}
-    )
+    clonePermissions = Boolean(load_default=True, description="Whether roles get their permissions in the copy too.")
 
 
 class UpdateEnvironment(Body):
@@ -95,10 +89,8 @@ class UpdateEnvironment(Body):
 
     example: ClassVar = {"type": "production", "sortOrder": 3}
 
-    type = Trimmed(
-        min=1, max=100, metadata={"description": "development, test, preproduction, production, or a type of your own."}
-    )
-    sortOrder = Position(metadata={"description": "Position in the list."})
+    type = Trimmed(min=1, max=100, description="development, test, preproduction, production, or a type of your own.")
+    sortOrder = Position(description="Position in the list.")
 
 
 class EnvironmentOrder(Body):
@@ -128,7 +120,7 @@ class LinkEnvironment(Body):
 
     example: ClassVar = {"environment": "staging"}
 
-    environment = Text(min=1, max=100, required=True, metadata={"description": "Name of the environment."})
+    environment = Text(min=1, max=100, required=True, description="Name of the environment.")
     changeRequestsEnabled = Ignored(records="projectEnvironment")
     defaultStrategy = Ignored("Use the operation that sets the default strategy.", "projectEnvironment")
 
