@@ -9,8 +9,8 @@ from validators.fields import (
     BIGINT_MAX,
     Boolean,
     Integer,
-    WholeNumber,
 )
+from validators.query_fields import WholeNumber
 
 
 @pytest.mark.parametrize(
