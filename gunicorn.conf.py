@@ -133,10 +133,7 @@ def post_worker_init(worker):
 
 
 def worker_exit(_server, _worker):
-    """Ignore SIGQUIT, which the master sends on Ctrl-C.
-
-    Otherwise it kills a worker that has almost ended, and the master logs a warning.
-    """
+    """Ignore SIGQUIT, which the master sends on Ctrl-C. It would kill a worker that has almost ended."""
     signal.signal(signal.SIGQUIT, signal.SIG_IGN)
 
 

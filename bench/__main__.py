@@ -72,10 +72,7 @@ def reads(events: int) -> dict[str, tuple[str, str]]:
 
 
 def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scale) -> list[float]:
-    """Return the median milliseconds of each checkout at one client.
-
-    The checkouts take turns. Every second round has the reverse order.
-    """
+    """Return the median milliseconds of each checkout at one client. The checkouts take turns."""
     clients = [Client(checkout, credential) for checkout in checkouts]
     took: list[list[float]] = [[] for _ in clients]
     # Warm up for as long as one checkout is measured.
@@ -95,10 +92,7 @@ def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scal
 
 
 def rates(checkouts: list[Checkout], requests: list[Requests], credential: str, scale: Scale) -> list[float]:
-    """Return the requests a second of each checkout: the median of rounds in which the checkouts take turns.
-
-    Each client has its own list of requests.
-    """
+    """Return the requests a second of each checkout: the median of rounds. The checkouts take turns."""
     measured: list[list[float]] = [[] for _ in checkouts]
     for number, checkout in [*enumerate(checkouts)] * scale.rounds:
         began = time.monotonic()

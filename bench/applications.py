@@ -78,10 +78,7 @@ def flip(client: Client, number: int, is_on: bool) -> None:
 
 
 def costs(checkout: Checkout, seconds: float, rounds: int) -> dict[str, float]:
-    """Return the milliseconds of processor time of a request, by name.
-
-    The kinds of requests take turns.
-    """
+    """Return the milliseconds of processor time of a request, by name. The kinds take turns."""
     users = count()
     kinds: dict[str, tuple[Callable[[Checkout], Client], Callable[[], str], int]] = {
         "an empty answer": (administrator, lambda: "/health", 200),
@@ -130,10 +127,7 @@ def first_answers(checkout: Checkout, client: Client, path: str, rounds: int) ->
 def report_times(
     checkout: Checkout, size: int, rounds: int, app_name: Callable[[int], str]
 ) -> tuple[float, float, float]:
-    """Let instances report at the same moment.
-
-    Return the 95th percentile in milliseconds, the processor time of a report, and how many percent are accepted.
-    """
+    """Return p95 in ms, processor time and % accepted of reports that instances send at the same moment."""
     start, p95, spent, statuses = threading.Barrier(INSTANCES), [], [], Counter[int]()
     hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0).isoformat()
     used = range(1, min(size, REPORTED) + 1)

@@ -119,10 +119,7 @@ def segment_problems(
 def check_strategy(
     conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None
 ) -> None:
-    """Raise 400 if the strategy has an unknown type, or invalid parameters, constraints, segments or variants.
-
-    before: the strategy that it replaces.
-    """
+    """Raise 400 if the strategy is invalid or has an unknown type. before: the strategy that it replaces."""
     check_strategies(conn, [("", strategy, before)], project)
 
 

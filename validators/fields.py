@@ -211,10 +211,7 @@ class Day(Field[date | None]):
 
 
 class ListOf(Field[list[Any]]):
-    """A JSON array of at most max items (default MAX_ITEMS). The inner field loads each item.
-
-    what: the plural noun for the items in the error message.
-    """
+    """A JSON array of at most max items (default MAX_ITEMS), each loaded by inner. what: their plural noun."""
 
     def __init__(self, inner: fields.Field, *, max: int | None = None, what: str = "items", **kwargs: Any) -> None:
         super().__init__(**kwargs)

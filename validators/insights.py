@@ -45,10 +45,7 @@ class InsightsRange(Query):
 
 
 class InsightsForm(InsightsRange):
-    """The filters of the page of insights, as its form sends them. project can be given several times.
-
-    find: a part of the names or ids of the projects to offer.
-    """
+    """The filters of the page of insights. find: a part of names or ids of projects. project: repeatable."""
 
     project = Repeated(Text(), load_default=list)
     find = Text(load_default="", max=200)

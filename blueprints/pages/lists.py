@@ -22,10 +22,7 @@ class ListQuery(Query):
 
 
 def list_page(items: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]:
-    """Return one page of the items that contain the text of the query in a property with one of these names.
-
-    The macros search() and pager() need the result.
-    """
+    """Return, for search() and pager(), one page of the items that contain the query in one of these properties."""
     query = load_query(ListQuery)
     text = query["query"].strip().lower()
     found = [item for item in items if any(text in (item.get(name) or "").lower() for name in names)]

@@ -98,10 +98,7 @@ def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str,
 def search(
     conn: Connection, reader: Reader, project_id: str, state: str, chosen: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return one page of the live or archived flags that match, and what the macro pager() needs.
-
-    state: live or archived. chosen: the filters. If one of them is wrong, it is None, and no flag is found.
-    """
+    """Return a page of the live or archived flags that match, for pager(). chosen: None if a filter is wrong."""
     found: dict[str, Any] = {"features": [], "total": 0}
     offset = 0
     if chosen is not None:

@@ -91,10 +91,7 @@ def has_field(parameter: dict[str, Any]) -> bool:
 
 
 def parameter_field(parameter: dict[str, Any], parameters: dict[str, str], sticky: list[str]) -> dict[str, Any]:
-    """Return a parameter of the strategy type with its text (None: not set), control and choices.
-
-    A slider or a list of choices must not change a value that it cannot show.
-    """
+    """Return a parameter with its text (None: not set), and a control that can show its value."""
     text = parameters.get(parameter["name"])
     choices: list[str] = []
     if parameter["type"] == "boolean":

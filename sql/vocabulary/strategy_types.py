@@ -67,10 +67,7 @@ def insert(
     parameters: list[Any],
     deprecated: bool = False,
 ) -> dict[str, Any]:
-    """Insert a strategy type and return its record.
-
-    Raises UniqueViolation of strategy_types_pkey if the name is taken.
-    """
+    """Insert a strategy type and return its record. Raise UniqueViolation if the name is taken."""
     params = {"name": name, "title": title, "description": description, "deprecated": deprecated}
     return value(conn, INSERT, params | {"parameters": as_json(parameters)})
 

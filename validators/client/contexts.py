@@ -48,10 +48,7 @@ def present(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def context_of(members: Mapping[str, Any], properties: Mapping[str, Any]) -> Context:
-    """Return a context: the members of NAMES, and properties, which are all other members too. Raise ValidationError.
-
-    Lists, objects, null and empty texts are ignored.
-    """
+    """Return a context from members and properties, or raise ValidationError. Empty values are ignored."""
     members, properties = present(members), present(properties)
     properties = {name: value for name, value in members.items() if name not in NAMES} | properties
     if len(properties) > MAX_PROPERTIES:

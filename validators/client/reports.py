@@ -113,10 +113,7 @@ def read_metrics(
 def read_bulk(
     document: Mapping[str, Any], bound_to: str | None, now: datetime, reasons: Reasons
 ) -> tuple[list[Registration], list[Usage]]:
-    """Return the applications and the usage of a report of several applications.
-
-    bound_to: the environment of the token. Usage in other environments is dropped. None: all environments.
-    """
+    """Return the applications, and the usage in the environment of the token (bound_to, None: all)."""
     applications, metrics = (items_of(document, name, reasons) for name in ("applications", "metrics"))
     registrations = [read_registration(item) for item in applications]
     reasons[NO_APP_NAME] += registrations.count(None)

@@ -109,10 +109,7 @@ class PatchedFlag(UpdateFlag):
 
 # Our choice: a patch that removes the description sets it to null. The other properties cannot be removed.
 def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Apply a JSON Patch to a flag and return the properties that can change, as UpdateFlag loads them.
-
-    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
-    """
+    """Apply a JSON Patch to a flag. Return what can change as UpdateFlag does, or raise ValidationError."""
     wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["flag"])
     return read(PatchedFlag(), wanted, lambda: record)
 

@@ -71,10 +71,7 @@ class VariantsOfEnvironments(Body):
 def patched_variants(
     variants: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Apply a JSON Patch to a list of variants and return the result, with weights that add up to 1000.
-
-    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
-    """
+    """Apply a JSON Patch to variants. Return them balanced, or raise ValidationError."""
     balanced = Variants(Nested(Variant)).deserialize(patched(variants, operations))
     assert balanced is not None
     return balanced

@@ -116,10 +116,7 @@ class EnvironmentState(Text):
 
 
 class FeatureSearch(Query):
-    """The query parameters of GET /api/admin/search/features.
-
-    as_filters() turns them into the arguments of sql/flags/search.py.
-    """
+    """The query parameters of GET /api/admin/search/features, loaded for sql/flags/search.py."""
 
     beyond_json_schema: ClassVar[str] = (
         "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"

@@ -145,20 +145,14 @@ class PatchedStrategy(StrategyInput):
 
 # Our choice: a patch that removes a property resets it to its default.
 def patched_strategy(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Apply a JSON Patch to a strategy and return the properties that can change, as StrategyInput loads them.
-
-    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
-    """
+    """Apply a JSON Patch to a strategy. Return what StrategyInput loads, or raise ValidationError."""
     result = patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["strategy"])
     return read(PatchedStrategy(), result, lambda: record)
 
 
 # Our choice: each omitted parameter gets its default, even if others are given.
 def with_defaults(name: str, parameters: Mapping[str, str], *, flag: str, stickiness: str) -> dict[str, str]:
-    """Return the parameters of a strategy, with defaults for the omitted ones if its type is flexibleRollout.
-
-    name: the strategy type. flag: the name of the flag. stickiness: the default of the project.
-    """
+    """Return the parameters with defaults if the type is flexibleRollout. stickiness: of the project."""
     filled = dict(parameters)
     if name == "flexibleRollout":
         for parameter, value in (("rollout", "100"), ("groupId", flag), ("stickiness", stickiness)):
