@@ -19,7 +19,7 @@ from itertools import cycle
 from pathlib import Path
 from statistics import median
 
-from bench.checkout import KEY, TOKEN, Checkout, Client, Requests, commit, database_server, machine
+from bench.checkout import KEY, TOKEN, Checkout, Client, commit, database_server, machine
 from bench.results import options, short, write
 
 HERE = Path(__file__).parent.parent
@@ -77,11 +77,7 @@ def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scal
     took: list[list[float]] = [[] for _ in clients]
     # Warm up for as long as one checkout is measured.
     for client in clients:
-        warm = time.monotonic() + scale.seconds
-        while (status := client.ask("GET", path)) == 200 and time.monotonic() < warm:
-            pass
-        if status != 200:
-            raise RuntimeError(f"{path}: {status}")
+        client.repeat(cycle([("GET", path)]), time.monotonic() + scale.seconds)
     deadline = time.monotonic() + scale.seconds * len(clients)
     while time.monotonic() < deadline or len(took[0]) < scale.rounds:
         for number in sorted(range(len(clients)), reverse=len(took[0]) % 2 == 1):
@@ -91,27 +87,19 @@ def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scal
     return [median(each) for each in took]
 
 
-def rates(checkouts: list[Checkout], requests: list[Requests], credential: str, scale: Scale) -> list[float]:
+def rates(
+    checkouts: list[Checkout], requests: list[list[tuple[str, str]]], credential: str, scale: Scale
+) -> list[float]:
     """Return the requests a second of each checkout: the median of rounds. The checkouts take turns."""
     measured: list[list[float]] = [[] for _ in checkouts]
     for number, checkout in [*enumerate(checkouts)] * scale.rounds:
         began = time.monotonic()
-        arguments = checkout, credential, began + scale.seconds / scale.rounds
-        with ThreadPoolExecutor(len(requests)) as pool:
-            done = sum(pool.map(repeat, requests, *([each] * len(requests) for each in arguments)))
+        clients = [Client(checkout, credential) for _ in requests]
+        deadlines = [began + scale.seconds / scale.rounds] * len(clients)
+        with ThreadPoolExecutor(len(clients)) as pool:
+            done = sum(pool.map(Client.repeat, clients, map(cycle, requests), deadlines))
         measured[number].append(done / (time.monotonic() - began))
     return [median(each) for each in measured]
-
-
-def repeat(requests: Requests, checkout: Checkout, credential: str, deadline: float) -> int:
-    """Send the requests in turn until the deadline, and return the number of responses."""
-    client = Client(checkout, credential)
-    for done, (method, path) in enumerate(cycle(requests)):
-        if done and time.monotonic() > deadline:
-            return done
-        if (status := client.ask(method, path)) != 200:
-            raise RuntimeError(f"{path}: {status}")
-    return 0
 
 
 Values = Sequence[float | None]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -45,7 +45,7 @@ def poller(checkout: Checkout) -> Client:
 def current_poller(checkout: Checkout) -> Client:
     """Return an SDK that has the flags."""
     client = poller(checkout)
-    expect(200, client.ask("GET", DOCUMENT))
+    client.expect("GET", DOCUMENT)
     client.headers["If-None-Match"] = client.received["ETag"]
     return client
 
@@ -64,61 +64,45 @@ def browser(checkout: Checkout) -> Client:
     return client
 
 
-def expect(status: int, received: int) -> None:
-    """Raise if a response has another status."""
-    if received != status:
-        raise RuntimeError(f"The status is {received} instead of {status}.")
-
-
 def flip(client: Client, number: int, is_on: bool) -> None:
     """Switch a flag on or off."""
     word = "on" if is_on else "off"
     path = f"/api/admin/projects/p{1 + number % 20}/features/flag-{number}/environments/production/{word}"
-    expect(200, client.ask("POST", path))
+    client.expect("POST", path)
 
 
 def costs(checkout: Checkout, seconds: float, rounds: int) -> dict[str, float]:
     """Return the milliseconds of processor time of a request, by name. The kinds take turns."""
-    users = count()
-    kinds: dict[str, tuple[Callable[[Checkout], Client], Callable[[], str], int]] = {
-        "an empty answer": (administrator, lambda: "/health", 200),
-        "304": (current_poller, lambda: DOCUMENT, 304),
-        "304, new connection": (reconnecting_poller, lambda: DOCUMENT, 304),
-        "cached 200": (poller, lambda: DOCUMENT, 200),
-        "frontend": (browser, lambda: f"{FRONTEND}?userId=user-{next(users)}", 200),
+    kinds: dict[str, tuple[Callable[[Checkout], Client], Iterator[tuple[str, str]], int]] = {
+        "an empty answer": (administrator, repeat(("GET", "/health")), 200),
+        "304": (current_poller, repeat(("GET", DOCUMENT)), 304),
+        "304, new connection": (reconnecting_poller, repeat(("GET", DOCUMENT)), 304),
+        "cached 200": (poller, repeat(("GET", DOCUMENT)), 200),
+        "frontend": (browser, map(lambda user: ("GET", f"{FRONTEND}?userId=user-{user}"), count()), 200),
     }
     took: dict[str, list[float]] = {name: [] for name in kinds}
     # The first round warms up.
     for turn in range(rounds + 1):
-        for name, (connect, path, status) in kinds.items():
+        for name, (connect, requests, status) in kinds.items():
             clients = [connect(checkout) for _ in range(8)]
             processors, deadline = Processors(checkout), time.monotonic() + seconds
             with ThreadPoolExecutor(len(clients)) as pool:
-                done = sum(pool.map(lambda each: repeat(each, path, status, deadline), clients))  # noqa: B023
+                done = sum(pool.map(Client.repeat, clients, repeat(requests), repeat(deadline), repeat(status)))
             if turn:
                 took[name].append(processors.spent() / done)
     return {name: median(each) for name, each in took.items()}
 
 
-def repeat(client: Client, path: Callable[[], str], status: int, deadline: float) -> int:
-    """Send requests until the deadline, and return their number."""
-    for done in count(1):
-        expect(status, client.ask("GET", path()))
-        if time.monotonic() > deadline:
-            return done
-    return 0
-
-
 def first_answers(checkout: Checkout, client: Client, path: str, rounds: int) -> tuple[float, float]:
     """Return the milliseconds of the first answer after a change: until it arrives, and of processor time."""
     admin, waited, spent = Client(checkout, KEY), [], []
-    expect(200, client.ask("GET", path))
+    client.expect("GET", path)
     for turn in range(2 * rounds):
         flip(admin, 1, turn % 2 == 0)
         # After CLIENT_KEEP_MS.
         time.sleep(0.15)
         processors, began = Processors(checkout), time.perf_counter()
-        expect(200, client.ask("GET", path))
+        client.expect("GET", path)
         waited.append((time.perf_counter() - began) * 1000)
         spent.append(processors.spent())
     return median(waited), median(spent)
@@ -162,11 +146,10 @@ def growth(checkout: Checkout) -> float:
                 for path, token in tokens.items():
                     client = Client(checkout, token)
                     client.headers["Accept-Encoding"] = "gzip"
-                    expect(200, client.ask("GET", path))
+                    client.expect("GET", path)
 
             with ThreadPoolExecutor(8) as pool:
-                for future in [pool.submit(send, number) for number in range(80)]:
-                    future.result()
+                list(pool.map(send, range(80)))
 
         ask(NO_FLAGS)
         flip(admin, 1, False)

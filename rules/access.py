@@ -147,10 +147,7 @@ def held_permissions(
 
 
 def require_parts(conn: Connection, actor: Actor, project: str, parts: Iterable[tuple[str, str | None]]) -> None:
-    """Raise 403 unless the actor has every permission that the parts of a composed operation need in a project.
-
-    parts: permission, and environment or None. docs/development/decisions.md lists the operations.
-    """
+    """Raise 403 unless the actor has the permission of each part of a composed operation, in its environment."""
     missing = [
         f"{permission} in project {project}" + (f" and environment {environment}" if environment else "")
         for permission, environment in ([] if actor.is_admin else parts)

@@ -63,6 +63,13 @@ class Body(Schema):
         return {name: value for name, value in data.items() if value is not None or name not in dropped}
 
 
+class OpenBody(Body):
+    """A JSON body in which unknown properties are ignored."""
+
+    class Meta(Body.Meta):
+        unknown = "exclude"
+
+
 class Query(Schema):
     """Query parameters. Unknown ones are ignored."""
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from validators import Body, Query
+from validators import OpenBody, Query
 from validators.fields import Anything, Day, Integer, OneOf, Text
 from validators.query_fields import Filter, IdFilter, WholeNumber
 
@@ -179,11 +179,8 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-class DeprecatedEventSearch(Body):
+class DeprecatedEventSearch(OpenBody):
     """The body of POST /api/admin/events/search (api.md 9). Unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar[dict[str, Any]] = {"type": "feature-created", "limit": 10}
     drops_nulls: ClassVar[bool] = False

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError
 
-from validators import Body
+from validators import Body, OpenBody
 from validators.client.contexts import CONTEXT, EvaluationContext, read_context
 from validators.fields import ListOf, Text
 
@@ -27,11 +27,8 @@ class FlagEvaluation(Body):
     context = EvaluationContext(read_context, description=CONTEXT)
 
 
-class PlaygroundRequest(FlagEvaluation):
+class PlaygroundRequest(OpenBody, FlagEvaluation):
     """Body of an evaluation of many flags. Loaded as environment, projects (None for all) and context."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {
         "environment": "development",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError
 
-from validators import MAX_QUOTED, Body, Query
+from validators import MAX_QUOTED, OpenBody, Query
 from validators.fields import Field, Text, unstorable
 
 NAMES = ("userId", "sessionId", "remoteAddress", "environment", "appName", "currentTime")
@@ -109,22 +109,16 @@ CONTEXT = (
 )
 
 
-class FrontendContext(Body):
+class FrontendContext(OpenBody):
     """Body of a request for the flags of a user. Unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {"context": {"userId": "7", "properties": {"plan": "gold"}}}
 
     context = EvaluationContext(read_context, description=CONTEXT)
 
 
-class OfrepContext(Body):
+class OfrepContext(OpenBody):
     """Body of a request of OFREP. Unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {"context": {"targetingKey": "7", "plan": "gold"}}
 

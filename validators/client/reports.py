@@ -174,6 +174,9 @@ def bounded(entries: Iterable[Usage | None], reasons: Reasons) -> list[Usage]:
     return kept
 
 
+ENVIRONMENT = "Environment, if the token is for all environments. Other tokens have their own."
+
+
 class Reported(Anything):
     """A property that is read if it is valid, and ignored otherwise."""
 
@@ -200,9 +203,7 @@ class ApplicationRegistration(Body):
     app_name = Text(required=True, min=1, max=APP_NAME_MAX, data_key="appName", description="Name of the application.")
     instance_id = Reported(data_key="instanceId", description="Name of this process.")
     connection_id = Reported(data_key="connectionId", description="Id of this process. Default: instanceId.")
-    environment = Reported(
-        description="Environment, if the token is for all environments. Other tokens have their own."
-    )
+    environment = Reported(description=ENVIRONMENT)
     sdk_version = Reported(data_key="sdkVersion", description="Name and version of the SDK.")
     strategies = Reported(description="Names of the strategy types that the SDK can evaluate.")
     platform_name = Reported(data_key="platformName", description="Platform, such as CPython.")
@@ -231,9 +232,7 @@ class UsageReport(Body):
     app_name = Reported(data_key="appName", description="Name of the application.")
     instance_id = Reported(data_key="instanceId", description="Name of the process.")
     connection_id = Reported(data_key="connectionId", description="Id of the process. Default: instanceId.")
-    environment = Reported(
-        description="Environment, if the token is for all environments. Other tokens have their own."
-    )
+    environment = Reported(description=ENVIRONMENT)
     bucket = Reported(
         description="Usage: start (date-time, or milliseconds since 1970) and toggles, an object with yes, no "
         "and variants for each flag."

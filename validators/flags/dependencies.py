@@ -7,6 +7,8 @@ from marshmallow import ValidationError, validates_schema
 from validators import Body
 from validators.fields import Boolean, ListOf, Text
 
+PARENT_VARIANTS = "Variants of the parent. If not empty, the parent must return one of them."
+
 
 class Dependency(Body):
     """Body of a new dependency: the parent flag, and its required state."""
@@ -16,12 +18,7 @@ class Dependency(Body):
 
     feature = Text(min=1, required=True, description="Name of the parent flag.")
     enabled = Boolean(load_default=True, description="Whether the parent must be on (true) or off (false).")
-    variants = ListOf(
-        Text(min=1, max=255),
-        max=100,
-        load_default=list,
-        description="Variants of the parent. If not empty, the parent must return one of them.",
-    )
+    variants = ListOf(Text(min=1, max=255), max=100, load_default=list, description=PARENT_VARIANTS)
 
     @validates_schema
     def refuse_variants_of_disabled(self, data: dict[str, Any], **_: Any) -> None:

@@ -18,6 +18,7 @@ STRATEGY = ResponseOnly(
     ignored=("id", *UNLEASH_ONLY["strategy"]),
     read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"},
 )
+DISABLED = "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."
 CHANGEABLE = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
 
 
@@ -70,11 +71,7 @@ class StrategyInput(Body):
 
     name = Text(min=1, max=100, required=True, description="Name of the strategy type.")
     title = Text(max=TITLE_MAX, allow_none=True, load_default=None, description="Title to show to people.")
-    disabled = Boolean(
-        allow_none=True,
-        load_default=False,
-        description="Whether the strategy is disabled. SDKs do not evaluate disabled strategies.",
-    )
+    disabled = Boolean(allow_none=True, load_default=False, description=DISABLED)
     sortOrder = Position(description="Position in the list. By default, after the last strategy.")
     constraints = ListOf(Nested(Constraint), load_default=list, description="Constraints. All of them must be true.")
     variants = Variants(Nested(StrategyVariant), load_default=list, description="Variants of the strategy.")
@@ -104,9 +101,7 @@ class StrategyChange(Body):
 
     name = Text(min=1, max=100, description="Name of the strategy type.")
     title = Text(max=TITLE_MAX, allow_none=True, description="Title to show to people.")
-    disabled = Boolean(
-        allow_none=True, description="Whether the strategy is disabled. SDKs do not evaluate disabled strategies."
-    )
+    disabled = Boolean(allow_none=True, description=DISABLED)
     constraints = ListOf(
         Nested(Constraint),
         load_default=list,

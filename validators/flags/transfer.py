@@ -5,14 +5,15 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, pre_load, validates_schema
 from marshmallow.fields import Raw
 
-from validators import Body
+from validators import Body, OpenBody
 from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags.core import TYPE_WORDS, TYPES
+from validators.flags.dependencies import PARENT_VARIANTS
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
 from validators.returned import Ignored
 from validators.vocabulary.constraints import Constraint
-from validators.vocabulary.context_fields import CreateContextField, LegalValue
+from validators.vocabulary.context_fields import LEGAL_VALUES, CreateContextField, LegalValue
 from validators.vocabulary.tag_types import CreateTagType
 
 # The maximum entries of each list of a document. 40,000 flags can have several strategies and tags each.
@@ -57,13 +58,6 @@ class ExportFlags(Body):
         """Add the key selectors: the conditions that a flag must meet, with their values."""
         selectors = {name: body[name] for name in SELECTORS if body.get(name, []) != []}
         return body | {"selectors": selectors or {"environment": body["environment"]}}
-
-
-class OpenBody(Body):
-    """A part of a document, in which unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
 
 class ImportedFeature(OpenBody):
@@ -154,11 +148,7 @@ class ImportedContextField(OpenBody, CreateContextField):
     """A context field that the strategies use. The import creates it if it does not exist."""
 
     description = Text(max=250, allow_none=True, load_default=None, description="Meaning of the field.")
-    legalValues = ListOf(
-        Nested(ImportedLegalValue),
-        load_default=list,
-        description="Legal values of the field. An empty list allows all values.",
-    )
+    legalValues = ListOf(Nested(ImportedLegalValue), load_default=list, description=LEGAL_VALUES)
 
 
 class ImportedSegment(OpenBody):
@@ -194,11 +184,7 @@ class ImportedParent(OpenBody):
 
     feature = Name(required=True, description="Name of the parent.")
     enabled = Boolean(load_default=True, description="Whether the parent must be on (true) or off (false).")
-    variants = ListOf(
-        Text(min=1, max=255),
-        load_default=list,
-        description="Variants of the parent. If not empty, the parent must return one of them.",
-    )
+    variants = ListOf(Text(min=1, max=255), load_default=list, description=PARENT_VARIANTS)
 
     @validates_schema
     def refuse_variants_of_disabled(self, parent: dict[str, Any], **_: Any) -> None:

@@ -12,6 +12,7 @@ from validators.vocabulary.constraints import NUMBER, Operand
 
 TOTAL_WEIGHT = 1000
 WEIGHT_TYPES = frozenset({"variable", "fix"})
+WEIGHT_TYPE = "fix: exactly this weight. variable: an equal share of the remaining weight."
 PAYLOAD_TYPES = frozenset({"json", "csv", "string", "number"})
 
 
@@ -74,12 +75,7 @@ class StrategyVariant(Body):
         required=True,
         description="Weight out of 1000. The weights of variable variants are computed.",
     )
-    weightType = OneOf(
-        WEIGHT_TYPES,
-        "variable or fix",
-        required=True,
-        description="fix: exactly this weight. variable: an equal share of the remaining weight.",
-    )
+    weightType = OneOf(WEIGHT_TYPES, "variable or fix", required=True, description=WEIGHT_TYPE)
     stickiness = Text(min=1, max=255, required=True, description="Context field whose value decides the variant.")
     payload = Nested(Payload, description="Payload of the variant.")
     overrides = NoOverrides(description="Ignored. Only variants of flags have overrides.")
@@ -93,12 +89,7 @@ class StrategyVariant(Body):
 class Variant(StrategyVariant):
     """A variant of a flag in an environment."""
 
-    weightType = OneOf(
-        WEIGHT_TYPES,
-        "variable or fix",
-        load_default="variable",
-        description="fix: exactly this weight. variable: an equal share of the remaining weight.",
-    )
+    weightType = OneOf(WEIGHT_TYPES, "variable or fix", load_default="variable", description=WEIGHT_TYPE)
     stickiness = Text(
         min=1, max=255, load_default="default", description="Context field whose value decides the variant."
     )

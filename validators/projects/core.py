@@ -60,14 +60,9 @@ def stickiness_field(**kwargs: Any) -> Text:
     return Text(min=1, max=255, description="Stickiness of new variants and gradual rollouts.", **kwargs)
 
 
-def feature_limit_field() -> Integer:
-    """Return the field for the flag limit of the project."""
-    return Integer(
-        min=0,
-        max=2**31 - 1,
-        allow_none=True,
-        description="Maximum number of flags in the project. null means no limit.",
-    )
+FEATURE_LIMIT = Integer(
+    min=0, max=2**31 - 1, allow_none=True, description="Maximum number of flags in the project. null means no limit."
+)
 
 
 class EnvironmentName(Name):
@@ -148,7 +143,7 @@ class NewProject(NamedProject):
     )
     mode = mode_field(load_default="open")
     defaultStickiness = stickiness_field(load_default="default")
-    featureLimit = feature_limit_field()
+    featureLimit = FEATURE_LIMIT
     environments = ListOf(
         EnvironmentName(), description="Environments of the project. By default, all enabled environments."
     )
@@ -181,7 +176,7 @@ class ProjectChange(NamedProject):
 
     mode = mode_field()
     defaultStickiness = stickiness_field()
-    featureLimit = feature_limit_field()
+    featureLimit = FEATURE_LIMIT
 
 
 class NamingInput(Body):
@@ -244,7 +239,7 @@ class ProjectSettings(Body):
     mode = mode_field()
     featureNaming = Nested(NamingInput, description="Naming rule for flags.")
     defaultStickiness = stickiness_field()
-    featureLimit = feature_limit_field()
+    featureLimit = FEATURE_LIMIT
 
     @post_load
     def drop_empty_naming(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from validators.tokens.origins import ANY, Origin
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
+TYPE = "Type of the token. Case is ignored. backend is another word for client."
 
 API_TOKEN = ResponseOnly(
     "apiToken",
@@ -66,12 +67,7 @@ class CreateApiToken(Body):
         "is required|must be omitted with|for an admin token|only admin tokens|at least one|only a frontend token"
     )
 
-    type = Kind(
-        frozenset(KINDS),
-        "admin, client, backend or frontend",
-        required=True,
-        description="Type of the token. Case is ignored. backend is another word for client.",
-    )
+    type = Kind(frozenset(KINDS), "admin, client, backend or frontend", required=True, description=TYPE)
     tokenName = Text(min=1, max=255, description="Name of the token. It need not be unique.")
     username = Text(
         min=1, max=255, description="The old name of tokenName. Send one of the two, or both if they are equal."
@@ -131,12 +127,7 @@ class CreateProjectApiToken(CreateApiToken):
 
     example: ClassVar = {"type": "client", "tokenName": "checkout-service", "environment": "production"}
 
-    type = Kind(
-        frozenset(KINDS) - {"admin"},
-        "client, backend or frontend",
-        required=True,
-        description="Type of the token. Case is ignored. backend is another word for client.",
-    )
+    type = Kind(frozenset(KINDS) - {"admin"}, "client, backend or frontend", required=True, description=TYPE)
     project = Text(description="The project of the path. You can omit it.")
     projects = ListOf(Text(), what="projects", description="A list with only the project of the path. You can omit it.")
 

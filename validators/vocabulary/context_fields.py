@@ -13,6 +13,7 @@ CONTEXT_FIELD = ResponseOnly(
     ignored=("createdAt", "usedInFeatures", "usedInProjects", "usedInSegments", *UNLEASH_ONLY["context field"]),
     read_only={"name": ""},
 )
+LEGAL_VALUES = "Legal values of the field. An empty list allows all values."
 
 
 class LegalValue(Body):
@@ -39,7 +40,7 @@ class UpdateContextField(Body):
     description = Text(max=250, allow_none=True, description="Description of the field.")
     stickiness = Boolean(description="Whether the field can be used for stickiness.")
     sortOrder = Position(description="Position in the list of fields.")
-    legalValues = ListOf(Nested(LegalValue), description="Legal values of the field. An empty list allows all values.")
+    legalValues = ListOf(Nested(LegalValue), description=LEGAL_VALUES)
 
     @validates_schema
     def refuse_duplicates(self, data: dict[str, Any], **_: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates
 
-from validators import Body
+from validators import Body, OpenBody
 from validators.fields import Boolean, ListOf, Name, ObjectOf, Position, Text, Trimmed
 from validators.flags.strategies import StrategyInput
 from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
@@ -20,6 +20,7 @@ ENVIRONMENT = ResponseOnly(
 )
 # Words that other paths have in place of the name of an environment, and that of all environments.
 RESERVED = frozenset({"validate", "update", "sort-order", "project", "*"})
+TYPE = "development, test, preproduction, production, or a type of your own."
 
 
 class EnvironmentName(Body):
@@ -48,12 +49,7 @@ class CreateEnvironment(EnvironmentName):
 
     example: ClassVar = {"name": "staging", "type": "preproduction"}
 
-    type = Trimmed(
-        min=1,
-        max=100,
-        required=True,
-        description="development, test, preproduction, production, or a type of your own.",
-    )
+    type = Trimmed(min=1, max=100, required=True, description=TYPE)
     enabled = Boolean(load_default=True, description="Whether new projects get the environment.")
     sortOrder = Position(load_default=None, description="Position in the list. By default, after the last environment.")
 
@@ -66,12 +62,7 @@ class CloneEnvironment(EnvironmentName):
 
     example: ClassVar = {"name": "staging", "type": "preproduction", "projects": ["default"]}
 
-    type = Trimmed(
-        min=1,
-        max=100,
-        required=True,
-        description="development, test, preproduction, production, or a type of your own.",
-    )
+    type = Trimmed(min=1, max=100, required=True, description=TYPE)
     projects = ListOf(
         Text(),
         what="projects",
@@ -89,15 +80,12 @@ class UpdateEnvironment(Body):
 
     example: ClassVar = {"type": "production", "sortOrder": 3}
 
-    type = Trimmed(min=1, max=100, description="development, test, preproduction, production, or a type of your own.")
+    type = Trimmed(min=1, max=100, description=TYPE)
     sortOrder = Position(description="Position in the list.")
 
 
-class EnvironmentOrder(Body):
+class EnvironmentOrder(OpenBody):
     """Positions by environment. Environments that are not named keep theirs."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {"development": 1, "production": 2}
     schema: ClassVar = {
