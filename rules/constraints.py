@@ -96,7 +96,7 @@ def operand_problem(constraint: Mapping[str, Any], *, imported: bool = False) ->
 def check_segments(
     conn: Connection, segments: Sequence[int], project: str, before: Sequence[int] = (), *, field: str = "segments"
 ) -> None:
-    """Raise 400 for unusable segments and too many, except as before. field: the name of the list in the body."""
+    """Raise 400 for unusable or too many segments. before: those that it has. field: the list in the body."""
     problems = list(segment_problems(segments, share_usable_segments(conn, segments, project), before, field=field))
     if problems:
         raise BadRequest("; ".join(problems))

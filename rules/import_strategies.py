@@ -30,7 +30,7 @@ def write_environment(
     ids: Mapping[str, int],
     findings: Findings,
 ) -> None:
-    """Replace variants and strategies of flags, and switch them. ids: by name. Raise 404 if it is not linked."""
+    """Replace variants and strategies of flags, and switch them. Raise 404 if the environment is not linked."""
     if not document.flags:
         return
     imported = {flag.name: flag for flag in document.flags}

@@ -15,7 +15,7 @@ from validators.errors import NameExists
 
 @contextmanager
 def unique_or_409(messages: Mapping[str, str]) -> Iterator[None]:
-    """Raise 409 NameExistsError if the block violates a constraint of messages, which are by its name."""
+    """Raise 409 NameExistsError if the block violates a constraint. messages: by name of the constraint."""
     try:
         yield
     except UniqueViolation as error:

@@ -17,7 +17,7 @@ from validators.errors import RateLimited
 
 
 def check_token(token: str, address: str) -> None:
-    """Raise 404 for an unknown signup token, 403 if it does not work, 429 for too many of the address."""
+    """Raise 404 for an unknown signup token, 403 if it does not work, and 429 after too many attempts."""
     throttle(address)
     with connection() as conn:
         require_usable(signup_tokens.get_row(conn, token))

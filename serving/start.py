@@ -60,7 +60,7 @@ def prepare_database_once(environ: MutableMapping[str, str]) -> None:
 
 
 def find_database(config: Mapping[str, Any], environ: MutableMapping[str, str]) -> str:
-    """Return the URL of the database, in environ too. Without DATABASE_URL, start the embedded PostgreSQL."""
+    """Return the URL of the database. Without DATABASE_URL, start the embedded one, and set it in environ."""
     if config["DATABASE_URL"]:
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))

@@ -59,7 +59,7 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
 def form_choices(
     conn: Connection, reader: Reader, strategy: dict[str, Any], project: dict[str, Any], *, is_new: bool
 ) -> dict[str, Any]:
-    """Return the strategy, and what the form offers: strategy types with the fields of their parameters, and so on.
+    """Return the strategy, and what its form offers: types with the fields of parameters, context fields, segments.
 
     The type of a strategy cannot change. The parameters of a new one are those of a gradual rollout. Raise 404 if the
     strategy type does not exist.

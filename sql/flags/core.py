@@ -230,7 +230,7 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> dict[int, DictRow]:
-    """Set type, description, impressionData and stale (which keeps its date). Return their STATE by id."""
+    """Set type, description, impressionData and stale of flags. Return their STATE by id."""
     params = {"flags": as_json([{key: flag[key] for key in CHANGEABLE} for flag in flags])}
     return {row["id"]: row for row in rows(conn, UPDATE, params)}
 

@@ -101,7 +101,7 @@ def insert(
     project: str | None = None,
     created_by: str | None = None,
 ) -> int:
-    """Insert a segment (project None: for all) and return its id. Raise UniqueViolation if it is taken."""
+    """Insert a segment (project None: for all) and return its id. Raise UniqueViolation for a taken name."""
     params = {
         "name": name,
         "description": description,
