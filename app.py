@@ -29,10 +29,7 @@ from sql import database
 
 
 class Service(Flask):
-    """Flask with the limit of serving/caller_limit.py.
-
-    It does not support asynchronous views, which Flask would look for at each call of a function.
-    """
+    """Flask with the limit of serving/caller_limit.py, and without asynchronous views."""
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func

@@ -1,14 +1,13 @@
-"""Fill databases, start the real server on them, and write docs/development/performance.md and its plots.
+"""Fill databases, start the real server on them, and write docs/development/performance.md.
 
 Environment variables:
 SCALE=tiny           finish in seconds, to try the bench itself
 BASE=../other        measure another checkout too, in turn with this one
 BENCH_DATABASE_URL   a PostgreSQL server on which databases can be created, instead of the embedded one
-OUT                  the folder for the page and the plots
+OUT                  the folder for the page
 """
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,11 +18,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-from bench.checkout import KEY, TOKEN, Checkout, Client, Requests, commit, database_server, machine
-from bench.pgbench import PAGE, WRITE, floor
-from bench.report import write
+from bench.checkout import KEY, TOKEN, Checkout, Client, commit, database_server, machine
+from bench.results import options, short, write
 
 HERE = Path(__file__).parent.parent
 SEARCH = "/api/admin/search/events"
@@ -75,19 +72,12 @@ def reads(events: int) -> dict[str, tuple[str, str]]:
 
 
 def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scale) -> list[float]:
-    """Return the median milliseconds of each checkout at one client.
-
-    The checkouts take turns. Every second round has the reverse order.
-    """
+    """Return the median milliseconds of each checkout at one client. The checkouts take turns."""
     clients = [Client(checkout, credential) for checkout in checkouts]
     took: list[list[float]] = [[] for _ in clients]
     # Warm up for as long as one checkout is measured.
     for client in clients:
-        warm = time.monotonic() + scale.seconds
-        while (status := client.ask("GET", path)) == 200 and time.monotonic() < warm:
-            pass
-        if status != 200:
-            raise RuntimeError(f"{path}: {status}")
+        client.repeat(cycle([("GET", path)]), time.monotonic() + scale.seconds)
     deadline = time.monotonic() + scale.seconds * len(clients)
     while time.monotonic() < deadline or len(took[0]) < scale.rounds:
         for number in sorted(range(len(clients)), reverse=len(took[0]) % 2 == 1):
@@ -97,30 +87,19 @@ def latencies(checkouts: list[Checkout], path: str, credential: str, scale: Scal
     return [median(each) for each in took]
 
 
-def rates(checkouts: list[Checkout], requests: list[Requests], credential: str, scale: Scale) -> list[float]:
-    """Return the requests a second of each checkout: the median of rounds in which the checkouts take turns.
-
-    Each client has its own list of requests.
-    """
+def rates(
+    checkouts: list[Checkout], requests: list[list[tuple[str, str]]], credential: str, scale: Scale
+) -> list[float]:
+    """Return the requests a second of each checkout: the median of rounds. The checkouts take turns."""
     measured: list[list[float]] = [[] for _ in checkouts]
     for number, checkout in [*enumerate(checkouts)] * scale.rounds:
         began = time.monotonic()
-        arguments = checkout, credential, began + scale.seconds / scale.rounds
-        with ThreadPoolExecutor(len(requests)) as pool:
-            done = sum(pool.map(repeat, requests, *([each] * len(requests) for each in arguments)))
+        clients = [Client(checkout, credential) for _ in requests]
+        deadlines = [began + scale.seconds / scale.rounds] * len(clients)
+        with ThreadPoolExecutor(len(clients)) as pool:
+            done = sum(pool.map(Client.repeat, clients, map(cycle, requests), deadlines))
         measured[number].append(done / (time.monotonic() - began))
     return [median(each) for each in measured]
-
-
-def repeat(requests: Requests, checkout: Checkout, credential: str, deadline: float) -> int:
-    """Send the requests in turn until the deadline, and return the number of responses."""
-    client = Client(checkout, credential)
-    for done, (method, path) in enumerate(cycle(requests)):
-        if done and time.monotonic() > deadline:
-            return done
-        if (status := client.ask(method, path)) != 200:
-            raise RuntimeError(f"{path}: {status}")
-    return 0
 
 
 Values = Sequence[float | None]
@@ -138,9 +117,6 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
         yield f"{name}, right after the import", latencies(checkouts, path, credential, scale), no_times
     for checkout in checkouts if scale.rounds > 1 else ():  # A tiny run does not wait for autovacuum.
         checkout.settle()
-    alone = [floor(checkout.url, PAGE, 1, scale.seconds) for checkout in checkouts]
-    together = [floor(checkout.url, PAGE, scale.clients, scale.seconds) for checkout in checkouts]
-    yield "pgbench: page and count of one project", [1000 / rate if rate else None for rate in alone], together
     for name, (path, credential) in reads(events).items():
         spent = latencies(checkouts, path, credential, scale)
         requests = [[("GET", path)]] * scale.clients
@@ -154,22 +130,25 @@ def measure(checkouts: list[Checkout], events: int, scale: Scale) -> Iterator[tu
         for number in range(1, scale.clients + 1)
     ]
     yield "changes, each with its event", no_times, rates(checkouts, switches, KEY, scale)
-    writes = [floor(checkout.url, WRITE, scale.clients, scale.seconds) for checkout in checkouts]
-    yield "pgbench: one event", no_times, writes
+
+
+def compared(values: Values) -> list[str]:
+    """Return the value of this version. With a base, also return the base's value and the ratio."""
+    this, *base = values
+    compare = [base[0], this / base[0] if this and base[0] else None] if base else []
+    return [short(value) for value in (this, *compare)]
 
 
 def main() -> None:
     """Run the bench with the options from the environment."""
-    # Stop what was started.
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
-    out, base = Path(os.environ.get("OUT") or HERE / "docs" / "development"), os.environ.get("BASE")
+    scale, out = options(SCALES)
+    base = os.environ.get("BASE")
     checkouts = [Checkout("this", HERE), *([Checkout("base", Path(base).resolve())] if base else [])]
-    if scale is not SCALES["usual"] and out == HERE / "docs" / "development":
-        sys.exit("Set OUT to another folder: docs/development/performance.md is for complete runs only.")
+    heads, rows = ["Request"], dict[str, list[str]]()
     with database_server() as server:
-        figures: list[dict[str, Any]] = []
         for events in scale.sizes:
+            columns = ("", ", base", ", ratio") if base else ("",)
+            heads += [f"{events:,} events: {unit}{column}" for unit in ("ms", "/s") for column in columns]
             for checkout in checkouts:
                 print(f"filling {events:,} events for {checkout.folder}", file=sys.stderr, flush=True)
                 checkout.fill(server, events)
@@ -177,12 +156,13 @@ def main() -> None:
                 for checkout in checkouts:
                     services.enter_context(checkout.served())
                 for name, spent, rate in measure(checkouts, events, scale):
-                    figures.append({"name": name, "events": events, "ms": spent, "rate": rate})
-                    values = [*(f"{ms:.2f} ms" for ms in spent if ms), *(f"{each:.0f}/s" for each in rate if each)]
-                    print(events, name, *values, file=sys.stderr, flush=True)
+                    cells = [*compared(spent), *compared(rate)]
+                    rows.setdefault(name, [name]).extend(cells)
+                    print(events, name, *cells, file=sys.stderr, flush=True)
             for checkout in checkouts:
                 checkout.drop(server)
-        write(out, figures, [commit(checkout.folder) for checkout in checkouts], machine(server))
+        commits = ", base ".join(commit(checkout.folder) for checkout in checkouts)
+        write(out, "performance.md", f"Commit {commits}. {machine(server)}.", heads, rows.values())
 
 
 if __name__ == "__main__":

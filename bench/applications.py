@@ -4,8 +4,6 @@ SCALE, BENCH_DATABASE_URL and OUT: as in __main__.py.
 """
 
 import json
-import os
-import signal
 import sys
 import threading
 import time
@@ -13,16 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from statistics import median, quantiles
 
-import psycopg
-from psycopg.sql import SQL
-
 from bench.checkout import KEY, TOKEN, Checkout, Client, commit, database_server, machine
 from bench.processors import Processors, resident
-from bench.report import short, write_applications
+from bench.results import options, short, write
 
 HERE = Path(__file__).parent.parent
 DOCUMENT, FRONTEND = "/api/client/features", "/api/frontend"
@@ -35,6 +30,11 @@ INSTANCES, REPORTED = 50, 200
 SCALES = {"usual": ((100, 1_000, 5_000, 10_000), 1.0, 7), "tiny": ((200,), 0.05, 1)}
 
 
+def administrator(checkout: Checkout) -> Client:
+    """Return a client with an admin token."""
+    return Client(checkout, KEY)
+
+
 def poller(checkout: Checkout) -> Client:
     """Return an SDK that has no flags yet."""
     client = Client(checkout, CLIENT)
@@ -45,13 +45,14 @@ def poller(checkout: Checkout) -> Client:
 def current_poller(checkout: Checkout) -> Client:
     """Return an SDK that has the flags."""
     client = poller(checkout)
-    expect(200, client.ask("GET", DOCUMENT))
+    client.expect("GET", DOCUMENT)
     client.headers["If-None-Match"] = client.received["ETag"]
     return client
 
 
-def one_by_one(client: Client) -> Client:
-    """Let a client open a connection for each request, as SDKs do: the server closes idle ones after 5 s."""
+def reconnecting_poller(checkout: Checkout) -> Client:
+    """Return an SDK that opens a connection for each request, because the server closes idle ones after 5 s."""
+    client = current_poller(checkout)
     client.headers["Connection"] = "close"
     return client
 
@@ -63,99 +64,54 @@ def browser(checkout: Checkout) -> Client:
     return client
 
 
-def expect(status: int, received: int) -> None:
-    """Raise if a response has another status."""
-    if received != status:
-        raise RuntimeError(f"The status is {received} instead of {status}.")
-
-
 def flip(client: Client, number: int, is_on: bool) -> None:
     """Switch a flag on or off."""
     word = "on" if is_on else "off"
     path = f"/api/admin/projects/p{1 + number % 20}/features/flag-{number}/environments/production/{word}"
-    expect(200, client.ask("POST", path))
+    client.expect("POST", path)
 
 
 def costs(checkout: Checkout, seconds: float, rounds: int) -> dict[str, float]:
-    """Return the milliseconds of processor time of a request, by name.
-
-    The kinds of requests take turns.
-    """
-    users = count()
-    kinds: dict[str, tuple[Callable[[], Client], Callable[[], str], int]] = {
-        "an empty answer": (lambda: Client(checkout, KEY), lambda: "/health", 200),
-        "304": (lambda: current_poller(checkout), lambda: DOCUMENT, 304),
-        "304, new connection": (lambda: one_by_one(current_poller(checkout)), lambda: DOCUMENT, 304),
-        "cached 200": (lambda: poller(checkout), lambda: DOCUMENT, 200),
-        "frontend": (lambda: browser(checkout), lambda: f"{FRONTEND}?userId=user-{next(users)}", 200),
+    """Return the milliseconds of processor time of a request, by name. The kinds take turns."""
+    kinds: dict[str, tuple[Callable[[Checkout], Client], Iterator[tuple[str, str]], int]] = {
+        "an empty answer": (administrator, repeat(("GET", "/health")), 200),
+        "304": (current_poller, repeat(("GET", DOCUMENT)), 304),
+        "304, new connection": (reconnecting_poller, repeat(("GET", DOCUMENT)), 304),
+        "cached 200": (poller, repeat(("GET", DOCUMENT)), 200),
+        "frontend": (browser, map(lambda user: ("GET", f"{FRONTEND}?userId=user-{user}"), count()), 200),
     }
     took: dict[str, list[float]] = {name: [] for name in kinds}
     # The first round warms up.
     for turn in range(rounds + 1):
-        for name, (connect, path, status) in kinds.items():
-            clients = [connect() for _ in range(8)]
+        for name, (connect, requests, status) in kinds.items():
+            clients = [connect(checkout) for _ in range(8)]
             processors, deadline = Processors(checkout), time.monotonic() + seconds
             with ThreadPoolExecutor(len(clients)) as pool:
-                done = sum(pool.map(lambda each: repeat(each, path, status, deadline), clients))  # noqa: B023
+                done = sum(pool.map(Client.repeat, clients, repeat(requests), repeat(deadline), repeat(status)))
             if turn:
                 took[name].append(processors.spent() / done)
     return {name: median(each) for name, each in took.items()}
 
 
-def repeat(client: Client, path: Callable[[], str], status: int, deadline: float) -> int:
-    """Send requests until the deadline, and return their number."""
-    for done in count(1):
-        expect(status, client.ask("GET", path()))
-        if time.monotonic() > deadline:
-            return done
-    return 0
-
-
 def first_answers(checkout: Checkout, client: Client, path: str, rounds: int) -> tuple[float, float]:
     """Return the milliseconds of the first answer after a change: until it arrives, and of processor time."""
     admin, waited, spent = Client(checkout, KEY), [], []
-    expect(200, client.ask("GET", path))
+    client.expect("GET", path)
     for turn in range(2 * rounds):
         flip(admin, 1, turn % 2 == 0)
         # After CLIENT_KEEP_MS.
         time.sleep(0.15)
         processors, began = Processors(checkout), time.perf_counter()
-        expect(200, client.ask("GET", path))
+        client.expect("GET", path)
         waited.append((time.perf_counter() - began) * 1000)
         spent.append(processors.spent())
     return median(waited), median(spent)
 
 
-def staleness(checkout: Checkout, rounds: int) -> float:
-    """Return how many milliseconds after the response to a change the last poll began that did not get it."""
-    admin, latest = Client(checkout, KEY), 0.0
-
-    def last_stale(client: Client) -> float:
-        last = 0.0
-        while True:
-            began = time.perf_counter()
-            if client.ask("GET", DOCUMENT) == 200:
-                return last
-            last = began
-
-    for turn in range(2 * rounds):
-        # With 16 connections, each worker has some. They ask all the time, so the workers know the token.
-        clients = [current_poller(checkout) for _ in range(16)]
-        with ThreadPoolExecutor(len(clients)) as pool:
-            polls = [pool.submit(last_stale, client) for client in clients]
-            flip(admin, 1, turn % 2 == 0)
-            changed = time.perf_counter()
-            latest = max(latest, *(poll.result() - changed for poll in polls))
-    return latest * 1000
-
-
 def report_times(
     checkout: Checkout, size: int, rounds: int, app_name: Callable[[int], str]
 ) -> tuple[float, float, float]:
-    """Let instances report at the same moment.
-
-    Return the 95th percentile in milliseconds, the processor time of a report, and how many percent are accepted.
-    """
+    """Return p95 in ms, processor time and % accepted of reports that instances send at the same moment."""
     start, p95, spent, statuses = threading.Barrier(INSTANCES), [], [], Counter[int]()
     hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0).isoformat()
     used = range(1, min(size, REPORTED) + 1)
@@ -180,41 +136,6 @@ def report_times(
     return median(p95), median(spent), 100 * statuses[202] / statuses.total()
 
 
-def changes(checkout: Checkout, size: int, seconds: float, rounds: int, step: int) -> tuple[float, float]:
-    """Return the changes a second over 8 connections, with and without the trigger. Both take turns.
-
-    step: 20 to change flags of one project, 1 to change flags of 8 projects.
-    """
-    # With 100 flags, some clients change the same flag.
-    flags = [1 + (step * number - 1) % size for number in range(1, 9)]
-    rates: dict[str, list[float]] = {"ENABLE": [], "DISABLE": []}
-
-    def change(number: int, deadline: float) -> int:
-        client = Client(checkout, KEY)
-        for done in count(1):
-            flip(client, number, done % 2 == 0)
-            if time.monotonic() > deadline:
-                return done
-        return 0
-
-    for turn in range(2 * rounds):
-        for word in sorted(rates, reverse=turn % 2 == 1):
-            alter_trigger(checkout, word)
-            began = time.monotonic()
-            deadlines = [began + seconds] * 8
-            with ThreadPoolExecutor(8) as pool:
-                done = sum(pool.map(change, flags, deadlines))
-            rates[word].append(done / (time.monotonic() - began))
-    alter_trigger(checkout, "ENABLE")
-    return median(rates["ENABLE"]), median(rates["DISABLE"])
-
-
-def alter_trigger(checkout: Checkout, word: str) -> None:
-    """Enable or disable the trigger that counts the changes."""
-    with psycopg.connect(checkout.url, autocommit=True) as conn:
-        conn.execute(SQL("ALTER TABLE events {} TRIGGER raise_client_revisions").format(SQL(word)))  # pyright: ignore
-
-
 def growth(checkout: Checkout) -> float:
     """Return by how many MB a worker grows that serves and evaluates the flags, through three changes."""
     with checkout.served(workers=1):
@@ -225,11 +146,10 @@ def growth(checkout: Checkout) -> float:
                 for path, token in tokens.items():
                     client = Client(checkout, token)
                     client.headers["Accept-Encoding"] = "gzip"
-                    expect(200, client.ask("GET", path))
+                    client.expect("GET", path)
 
             with ThreadPoolExecutor(8) as pool:
-                for future in [pool.submit(send, number) for number in range(80)]:
-                    future.result()
+                list(pool.map(send, range(80)))
 
         ask(NO_FLAGS)
         flip(admin, 1, False)
@@ -262,7 +182,6 @@ def measure(checkout: Checkout, size: int, seconds: float, rounds: int) -> Itera
         waited, took = first_answers(checkout, browser(checkout), FRONTEND, rounds)
         yield "first frontend answer after a change: ms", "", waited
         yield "first frontend answer after a change: ms of processor time", "", took
-        yield "last poll that does not get a change: ms after the change", "≤ 100", staleness(checkout, rounds)
         for instances, app_name in (
             ("50 instances", lambda _number: "shop"),
             ("50 applications", lambda number: f"shop-{number}"),
@@ -271,29 +190,22 @@ def measure(checkout: Checkout, size: int, seconds: float, rounds: int) -> Itera
             yield f"{instances} report 200 flags at once: 95th percentile in ms", "≤ 500", waited
             yield f"{instances} report 200 flags at once: % accepted", "100", accepted
             yield f"{instances} report 200 flags at once: ms of processor time for each", "", took
-        for name, step in ("one project", 20), ("8 projects", 1):
-            rate, without = changes(checkout, size, seconds, rounds, step)
-            yield f"changes of flags of {name}: a second", "", rate
-            yield f"changes of flags of {name}: % of the rate without the trigger", "≥ 90", 100 * rate / without
     yield "growth of a worker: MB", "≤ 90 for 10,000", growth(checkout)
 
 
 def main() -> None:
     """Run the bench with the options from the environment."""
-    # Stop what was started.
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    scale = SCALES.get(os.environ.get("SCALE") or "usual") or sys.exit(f"SCALE must be one of {', '.join(SCALES)}.")
-    sizes, seconds, rounds = scale
-    folder = Path(os.environ.get("OUT") or HERE / "docs" / "development")
-    checkout, figures = Checkout("applications", HERE), dict[str, list[str]]()
+    (sizes, seconds, rounds), out = options(SCALES)
+    checkout, rows = Checkout("applications", HERE), dict[str, list[str]]()
     with database_server() as server:
         for size in sizes:
             checkout.fill(server, size, "applications.sql")
             for name, target, value in measure(checkout, size, seconds, rounds):
                 print(f"{size:,} flags,", name, short(value), file=sys.stderr, flush=True)
-                figures.setdefault(name, [target]).append(short(value))
+                rows.setdefault(name, [name, target]).append(short(value))
             checkout.drop(server)
-        write_applications(folder, sizes, figures, f"Commit {commit(HERE)}. {machine(server)}")
+        heads = ["Figure", "Target", *(f"{size:,} flags" for size in sizes)]
+        write(out, "performance-applications.md", f"Commit {commit(HERE)}. {machine(server)}.", heads, rows.values())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -147,9 +147,6 @@ def address(server: str, name: str) -> str:
     return f"postgresql:///{name}?{urlencode(rest, quote_via=quote)}"
 
 
-Requests = list[tuple[str, str]]
-
-
 class Client:
     """A client with one connection, which it keeps open."""
 
@@ -170,3 +167,16 @@ class Client:
         self.received = response.headers
         self._used = time.monotonic()
         return response.status
+
+    def expect(self, method: str, path: str, status: int = 200) -> None:
+        """Send a request, and raise if the response has another status."""
+        if (received := self.ask(method, path)) != status:
+            raise RuntimeError(f"{path}: the status is {received} instead of {status}.")
+
+    def repeat(self, requests: Iterable[tuple[str, str]], deadline: float, status: int = 200) -> int:
+        """Send requests until the deadline, and return their number."""
+        for done, (method, path) in enumerate(requests, start=1):
+            self.expect(method, path, status)
+            if time.monotonic() > deadline:
+                return done
+        return 0

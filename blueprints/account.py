@@ -124,10 +124,7 @@ def log_out_by_link() -> Response:
 
 
 def verify_password(user: DictRow, old_password: str) -> None:
-    """Raise 401 unless this is the password of the user, and 429 if the user has to wait after failures.
-
-    Failures count as failed logins, so that a stolen session cannot be used to guess the password.
-    """
+    """Raise 401 unless this is the user's password. Failures count as failed logins, and then raise 429."""
     name = name_digest(user["email"] or user["username"])
     with transaction() as conn:
         wait = login_throttle.name_wait(conn, name)

@@ -81,7 +81,7 @@ def shape(_converter: Any, field: fields.fields.Field, ret: dict[str, Any], **_:
     """Return the JSON Schema of a field, with its description. ret: what apispec knows of it."""
     if not field.metadata.get("description"):
         name = f"{type(field.parent).__name__}.{field.name}"
-        raise TypeError(f'{name} has no description: give it one as metadata={{"description": "..."}}')
+        raise TypeError(f'{name} has no description: give it one as description="..."')
     described = {"description": field.metadata["description"]}
     if isinstance(field.parent, Body) and "default" in ret:
         # Generators of types make a property with a default required, in requests too.

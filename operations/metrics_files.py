@@ -58,10 +58,7 @@ def count_in(slot: int) -> None:
 
 
 def forget_gauges(slot: int) -> None:
-    """Remove the gauges of a worker that has ended, in the master.
-
-    Its counters stay for the next worker of the slot.
-    """
+    """Remove the gauges of an ended worker. Its counters stay for the next worker of the slot."""
     if _folder is not None:
         from prometheus_client.multiprocess import mark_process_dead
 

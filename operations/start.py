@@ -44,18 +44,12 @@ def reload_settings() -> dict[str, Any]:
 
 
 def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings for create_app(). In a gunicorn worker, they are those of the master.
-
-    Raises SettingError if one is invalid.
-    """
+    """Return the settings for create_app(), in a worker those of the master. Raise SettingError."""
     return dict(last_settings) or settings.load(environ)
 
 
 def prepare_database_once(environ: MutableMapping[str, str]) -> None:
-    """Prepare the database, once for this process and its children.
-
-    Raises SettingError if a setting is invalid, and DatabaseProblem if the database cannot be used.
-    """
+    """Prepare the database, once for this process and its children. Raise SettingError or DatabaseProblem."""
     if DATABASE_READY in environ:
         return
     config = settings.load(environ)
@@ -66,10 +60,7 @@ def prepare_database_once(environ: MutableMapping[str, str]) -> None:
 
 
 def find_database(config: Mapping[str, Any], environ: MutableMapping[str, str]) -> str:
-    """Return the URL of the database.
-
-    Without DATABASE_URL, start the embedded PostgreSQL, and put its URL into environ.
-    """
+    """Return the URL of the database. Without DATABASE_URL, start the embedded one, and set it in environ."""
     if config["DATABASE_URL"]:
         return config["DATABASE_URL"]
     server = embedded.Server(Path(config["DATA_DIR"]))

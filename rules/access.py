@@ -147,10 +147,7 @@ def held_permissions(
 
 
 def require_parts(conn: Connection, actor: Actor, project: str, parts: Iterable[tuple[str, str | None]]) -> None:
-    """Raise 403 unless the actor has every permission that the parts of a composed operation need in a project.
-
-    parts: permission, and environment or None. decisions.md (Permissions) lists the operations.
-    """
+    """Raise 403 unless the actor has the permission of each part of a composed operation, in its environment."""
     missing = [
         f"{permission} in project {project}" + (f" and environment {environment}" if environment else "")
         for permission, environment in ([] if actor.is_admin else parts)
@@ -163,10 +160,7 @@ def require_parts(conn: Connection, actor: Actor, project: str, parts: Iterable[
 def require_user(
     conn: Connection, *, project: str | None = None, credential: Literal["user", "session"] = "user"
 ) -> tuple[Actor, int]:
-    """Return the caller and their user id, for what API tokens do not have: favorites, personal tokens and passwords.
-
-    Raises as require() does.
-    """
+    """Return the caller and their user id, or raise as require() does. API tokens are refused."""
     actor = require(conn, project=project, credential=credential)
     assert actor.user_id is not None
     return actor, actor.user_id
@@ -185,10 +179,7 @@ def id_in_path(text: str) -> int:
 
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
-    """Return the digests of the token in the header and of the session cookie.
-
-    The cookie is ignored if there is a header.
-    """
+    """Return the digests of the token in the header and of the session cookie. A header hides the cookie."""
     # Our choice: "Authorization: <token>" and "Authorization: Bearer <token>" are equal.
     header = request.headers.get("Authorization")
     if header is not None:

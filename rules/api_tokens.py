@@ -47,10 +47,7 @@ def delete(conn: Connection, actor: Actor, token_id: int) -> None:
 
 
 def scope_of(conn: Connection, payload: Mapping[str, Any]) -> tuple[str | None, list[str]]:
-    """Return the environment and the projects of a new token. None means all environments, and [] all projects.
-
-    Raise 400 if the environment or a project does not exist.
-    """
+    """Return the environment (None: all) and projects ([]: all) of a new token. Raise 400 for unknown ones."""
     if payload["type"] == "admin":
         return None, []
     environments = [payload["environment"]] if "environment" in payload else list(DEFAULT_ENVIRONMENTS)

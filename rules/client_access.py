@@ -166,10 +166,7 @@ def client_access() -> ClientAccess:
 
 
 def require_client(*kinds: str) -> ClientToken:
-    """Return the token of the request. Raise 401 if it is missing or invalid, and 403 if it is of another kind.
-
-    Raise 503 if the database cannot be reached and the token is not known.
-    """
+    """Return the token of the request. Raise 401, 403 for another kind, or 503 if it cannot be looked up."""
     # Our choice: sessions are not for applications, so a cookie is ignored.
     digest, _ = credentials(request)
     g.caller = None

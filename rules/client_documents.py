@@ -99,10 +99,7 @@ class ClientDocument:
 
 @dataclass
 class KeptDocument:
-    """A document, and when it was last known to be current (a time of time.monotonic()).
-
-    version: the revision and the mark of the token that it was read for.
-    """
+    """A document, the revision and mark that it was read for, and when it was last known to be current."""
 
     document: ClientDocument
     version: tuple[int, int]
@@ -118,10 +115,7 @@ class ClientDocuments:
         self._calls: SharedCalls[ClientDocument] = SharedCalls()
 
     def get(self, token: ClientToken, query: ClientQuery) -> tuple[ClientDocument, timedelta | None]:
-        """Return the flags of a query, and None.
-
-        While the database cannot be reached, return the last ones that are known, and their age.
-        """
+        """Return the flags of a query and None. Without the database, return the last known flags and their age."""
         # Tokens count the changes of their own environment and projects, so revisions of different ones do not compare.
         key = query, token.environment, token.projects
         version = token.revision, token.mark

@@ -96,10 +96,7 @@ def operand_problem(constraint: Mapping[str, Any], *, imported: bool = False) ->
 def check_segments(
     conn: Connection, segments: Sequence[int], project: str, before: Sequence[int] = (), *, field: str = "segments"
 ) -> None:
-    """Raise 400 for unknown segments, segments of other projects, and more segments than the setting allows.
-
-    before: the segments that these replace; as many as before are allowed. field: the name of the list in the body.
-    """
+    """Raise 400 for unusable or too many segments. before: those that it has. field: the list in the body."""
     problems = list(segment_problems(segments, hold_usable_segments(conn, segments, project), before, field=field))
     if problems:
         raise BadRequest("; ".join(problems))
@@ -119,10 +116,7 @@ def segment_problems(
 def check_strategy(
     conn: Connection, strategy: Mapping[str, Any], project: str, before: Mapping[str, Any] | None = None
 ) -> None:
-    """Raise 400 if the strategy has an unknown type, or invalid parameters, constraints, segments or variants.
-
-    before: the strategy that it replaces.
-    """
+    """Raise 400 if the strategy is invalid or has an unknown type. before: the strategy that it replaces."""
     check_strategies(conn, [("", strategy, before)], project)
 
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from flask import Request, current_app
 from werkzeug.exceptions import Forbidden
 
-DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+from validators.tokens.origins import written_by_browsers
 
 
 def refuse_cross_site(request: Request) -> None:
@@ -25,5 +25,5 @@ def refuse_cross_site(request: Request) -> None:
 
 def origin_of(url: str) -> str:
     """Return scheme://host[:port] of a URL as browsers write it: in lower case, without the default port."""
-    parts = urlsplit(url.lower())
-    return f"{parts.scheme}://{parts.netloc.removesuffix(DEFAULT_PORTS.get(parts.scheme, '/'))}"
+    parts = urlsplit(url)
+    return written_by_browsers(f"{parts.scheme}://{parts.netloc}")

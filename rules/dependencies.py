@@ -20,10 +20,7 @@ Link = Mapping[str, Any]
 
 
 def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], links: Sequence[Link]) -> None:
-    """Save dependencies between locked flags, and record the events. Existing dependencies are skipped.
-
-    ids: the ids of the flags by name.
-    """
+    """Save new dependencies between locked flags, and record the events. ids: those of the flags, by name."""
     if not links:
         return
     variants = [list(dict.fromkeys(link["variants"])) for link in links]
@@ -57,10 +54,7 @@ def refuse_parents(conn: Connection, live: Sequence[DictRow]) -> None:
 def refuse_invalid_dependencies(
     links: Sequence[Link], live: Collection[str], pairs: Collection[tuple[str, str]], refuse: Refuse = raise_error
 ) -> None:
-    """Refuse flags that cannot depend on their parents.
-
-    live: names of the project's live flags. pairs: names of child and parent of the existing dependencies.
-    """
+    """Refuse flags that cannot depend on their parents. live: names of flags. pairs: existing child and parent."""
     children = {link["child"] for link in links} | {child for child, _ in pairs}
     parents = {link["feature"] for link in links} | {parent for _, parent in pairs}
     for link in links:

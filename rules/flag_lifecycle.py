@@ -31,10 +31,7 @@ def archive(conn: Connection, actor: Actor, live: Sequence[DictRow]) -> None:
 
 
 def revive(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> None:
-    """Revive those of these flags that are archived, and record the events.
-
-    Raise 404 if the project is archived or a flag is unknown, and 409 if the project would have too many flags.
-    """
+    """Revive archived flags, and record the events. Raise 404 if one is unknown, 409 for too many flags."""
     # Lock the project before its flags, like all changes that lock both.
     project = hold_project(conn, project_id)
     archived = [flag for flag in lock_flags(conn, actor, project_id, names) if flag["archived_at"] is not None]
@@ -53,10 +50,7 @@ def delete(conn: Connection, actor: Actor, archived: Sequence[DictRow]) -> None:
 
 
 def mark_stale(conn: Connection, actor: Actor, project_id: str, *, features: Sequence[str], stale: bool) -> None:
-    """Mark live flags stale or not stale, and record the events.
-
-    Raise 404 if a flag is unknown or archived, and 409 if one is in another project.
-    """
+    """Mark live flags stale or not, and record the events. Raise 404, or 409 if one is in another project."""
     # Our choice: an archived flag is 404, as in GET of this flag.
     live = [flag for flag in flags.lock_many(conn, features, actor.viewer) if flag["archived_at"] is None]
     refuse_unknown(features, [flag["name"] for flag in live], "features: unknown or archived flags:")

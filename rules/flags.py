@@ -69,10 +69,7 @@ def refuse_unknown(names: Sequence[str], found: Collection[str], prefix: str) ->
 
 
 def flag_event(type: str, actor: Actor, flag: DictRow, **fields: Any) -> Event:
-    """Return an event with the project, environment, name and tags of a flag.
-
-    fields: other fields of the event, such as data and pre_data. They take precedence.
-    """
+    """Return an event about a flag: its project, environment, name and tags, unless fields has others."""
     from_flag = {
         "project": flag["project_id"],
         "environment": flag.get("environment"),
@@ -139,10 +136,7 @@ def refuse_above_limits(conn: Connection, project: DictRow, names: Sequence[str]
 
 
 def change_flags(conn: Connection, actor: Actor, changes: Sequence[tuple[DictRow, Mapping[str, Any]]]) -> None:
-    """Change type, description, impressionData and stale of locked flags, and record the events.
-
-    changes: pairs of a flag and its changed properties. Omitted properties keep their values.
-    """
+    """Change locked flags, and record the events. changes: pairs of a flag and its changed properties."""
     changes = [(flag, change) for flag, change in changes if flag["record"] != flag["record"] | change]
     if not changes:
         return

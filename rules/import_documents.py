@@ -156,10 +156,7 @@ LOST = (
 
 
 def read_entries(document: Mapping[str, list[Any]], findings: Findings) -> dict[str, list[Json]]:
-    """Return the entries of a document, by list, without their invalid parts, which become errors of their flags.
-
-    Equal entries count once.
-    """
+    """Return the different entries, by list. Their invalid parts become errors of their flags."""
     return {key: distinct(valid_entries(key, document[key], findings)) for key in ENTRIES if key in document}
 
 

@@ -30,10 +30,7 @@ def write_environment(
     ids: Mapping[str, int],
     findings: Findings,
 ) -> None:
-    """Replace variants and strategies of the flags, and switch the flags on or off.
-
-    Raise 404 if the environment is not linked to the project. ids: those of the locked flags, by name.
-    """
+    """Replace variants and strategies of flags, and switch them. Raise 404 if the environment is not linked."""
     if not document.flags:
         return
     imported = {flag.name: flag for flag in document.flags}
@@ -94,10 +91,7 @@ def write_variants(conn: Connection, actor: Actor, states: Sequence[tuple[DictRo
 def wanted_strategies(
     conn: Connection, imported: Mapping[str, ImportedFlag], flags: Sequence[DictRow], findings: Findings
 ) -> list[tuple[DictRow, list[Json]]]:
-    """Return each flag with the strategies that the import gives it. A flag that will be on gets an enabled one.
-
-    The strategies of the document have the key given: their parameters without the defaults.
-    """
+    """Return each flag with its new strategies. given: their parameters in the document, without defaults."""
     plans = [
         (
             flag,

@@ -57,10 +57,7 @@ def import_flags(conn: Connection, actor: Actor, project_id: str, environment: s
 
 
 def validate(conn: Connection, actor: Actor, project_id: str, environment: str, data: Mapping[str, Any]) -> Json:
-    """Return the findings of an import as the record importFindings. Raises 404 if the environment is not linked.
-
-    The import runs in transactions that are rolled back.
-    """
+    """Return the record importFindings of an import, in transactions that are rolled back."""
     refuse_unlinked(conn, project_id, environment)
     findings = Findings()
     document = read_document(data, findings)
@@ -180,10 +177,7 @@ def write(
     known: Sequence[DictRow],
     findings: Findings,
 ) -> None:
-    """Write the flags of a document from check_document().
-
-    known: the flags of the document that exist in the project, locked.
-    """
+    """Write the flags of a document from check_document(). known: those that exist, locked."""
     add_vocabulary(conn, actor, document, findings)
     tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
     check_tag_types(conn, tags, "featureTags", findings.refuse)

@@ -15,10 +15,7 @@ from validators.errors import NameExists
 
 @contextmanager
 def unique_or_409(messages: Mapping[str, str]) -> Iterator[None]:
-    """Raise 409 NameExistsError if a statement in the block violates a unique constraint.
-
-    messages: the message by name of the constraint. Violations of other constraints are raised unchanged.
-    """
+    """Raise 409 NameExistsError if the block violates a constraint. messages: by name of the constraint."""
     try:
         yield
     except UniqueViolation as error:

@@ -110,9 +110,6 @@ def name_digest(name: str) -> bytes:
 
 
 def known_digest(name: bytes, address: str) -> bytes:
-    """Return the digest of a name and a network: 256 IPv4 addresses, or the IPv6 network of client_address().
-
-    name: as name_digest() returns it, so that the digest is as slow to guess.
-    """
+    """Return the digest of a name_digest() and a network: 256 IPv4 addresses, or that of client_address()."""
     # Our choice: the address of a person often changes within such a network.
     return digest(f"{name.hex()} {address.rpartition('.')[0] or address}")

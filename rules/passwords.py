@@ -112,10 +112,7 @@ def lower_priority(niceness: int) -> None:
 
 
 def refuse_reused_password(user: DictRow, password: str) -> None:
-    """Raise 400 if the password is a name of the user or one of their last passwords.
-
-    user: as past_passwords.find() returns it.
-    """
+    """Raise 400 if the password is a name of the user, or one of their last passwords. user: from find()."""
     refuse_own_name(password, user)
     if any(password_hasher().matches(password, old_hash) for old_hash in user["last_hashes"]):
         raise BadRequest(f"password: must not be one of your last {past_passwords.REMEMBERED} passwords")

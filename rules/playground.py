@@ -29,10 +29,7 @@ def evaluate(
     context: Mapping[str, Any],
     flag_name: str | None = None,
 ) -> list[Record]:
-    """Return a playground record for each flag of these projects that the viewer sees. projects None: all.
-
-    flag_name: only for this flag.
-    """
+    """Return a record for each flag, or only flag_name, of these projects (None: all) that the viewer sees."""
     flags = playground.list_flags(conn, environment, projects, viewer, flag_name)
     segment_ids = {number for flag in flags for strategy in flag["strategies"] for number in strategy["segments"]}
     segments = playground.list_segments(conn, sorted(segment_ids)) if segment_ids else []
@@ -149,10 +146,7 @@ def variant_record(variants: list[Record], explained: Explanation) -> Record:
 
 
 def reason(explained: Explanation, numbers: Sequence[int]) -> str:
-    """Return why a flag is on or off, in one or more sentences.
-
-    numbers: the place of each evaluated strategy among all strategies of the flag.
-    """
+    """Return why a flag is on or off. numbers: the places of the evaluated strategies among all of the flag."""
     if explained.problem is not None:
         return f"The flag is malformed: {explained.problem}."
     if not explained.environmentEnabled:

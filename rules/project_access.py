@@ -25,10 +25,7 @@ Grants = Collection[RoleGrant]
 
 
 def add_roles(conn: Connection, actor: Actor, project_id: str, change: Mapping[str, Sequence[int]]) -> None:
-    """Give each of the `users` and `groups` each of the `roles`, and record the event. They keep their other roles.
-
-    Raises 400 if an id does not exist, and 403 as replace_grants() does.
-    """
+    """Give each of the `users` and `groups` each of the `roles`. Raise 400, or as replace_grants()."""
     # Sets: two lists that repeat one id a thousand times would make a million pairs.
     roles, users, groups = set(change["roles"]), set(change["users"]), set(change["groups"])
     before = lock_grants(conn, project_id)
@@ -41,10 +38,7 @@ def add_roles(conn: Connection, actor: Actor, project_id: str, change: Mapping[s
 
 
 def replace_roles(conn: Connection, actor: Actor, project_id: str, roles: Sequence[Mapping[str, Any]]) -> None:
-    """Replace all roles in the project by these, each with `id`, `users` and `groups`, and record the event.
-
-    Raises 400 and 403 as add_roles() does. The project may end up without an owner.
-    """
+    """Replace all roles by these, each with `id`, `users` and `groups`. Raise as add_roles()."""
     before = lock_grants(conn, project_id)
     after = {RoleGrant(role["id"], "user", user) for role in roles for user in role["users"]}
     after |= {RoleGrant(role["id"], "group", group) for role in roles for group in role["groups"]}
@@ -58,10 +52,7 @@ def replace_roles(conn: Connection, actor: Actor, project_id: str, roles: Sequen
 def set_roles(
     conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int, roles: Sequence[int]
 ) -> None:
-    """Replace the roles of one user or group in the project, and record the event.
-
-    Raises 404 for an unknown user or group, 400 for an unknown role, and 403 and 409 as replace_grants() does.
-    """
+    """Replace the roles of one user or group. Raise 404 if unknown, 400 for a role, or as replace_grants()."""
     before = lock_grants(conn, project_id)
     check_holder_exists(conn, holder, holder_id)
     check_exist(conn, roles=roles)
@@ -73,10 +64,7 @@ def set_roles(
 
 
 def remove_roles(conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int) -> None:
-    """Take all roles in the project from one user or group, and record the event.
-
-    Raises 404 for an unknown user or group, and 409 for the last owner.
-    """
+    """Take all roles from one user or group. Raise 404 if unknown, and 409 for the last owner."""
     before = lock_grants(conn, project_id)
     check_holder_exists(conn, holder, holder_id)
     old = grants_of(before, holder, holder_id)
@@ -148,10 +136,7 @@ def roles_of(grants: Iterable[RoleGrant]) -> list[int]:
 
 
 def by_role(grants: Grants, role: str, users: str, groups: str) -> dict[str, Any]:
-    """Return the grants in the form of events, {"roles": [{role: 5, users: [7, 8], groups: []}]}, with sorted ids.
-
-    role, users, groups: the names of the keys.
-    """
+    """Return {"roles": [{role: 5, users: [7, 8], groups: []}]}, sorted, with these names of the keys."""
     return {
         "roles": [
             {role: role_id, users: holders_of(grants, role_id, "user"), groups: holders_of(grants, role_id, "group")}

@@ -23,10 +23,7 @@ TAKEN = "id: already used by a project, which may be archived or deleted; choose
 
 
 def add_project(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> DictRow:
-    """Create the project of a loaded NewProject, record the event, and return the project as projects.created() does.
-
-    If the caller is a user, they become its owner. Raise 400 or 409 if it cannot be created.
-    """
+    """Create a project, owned by the user, and return it as created() does. Raise 400 or 409."""
     refuse_excess(conn, "MAX_PROJECTS", "live project")
     check_default_stickiness(conn, payload["defaultStickiness"])
     project_id = payload["id"] or projects.free_id(conn, slug(payload["name"]), RESERVED)
@@ -70,10 +67,7 @@ def refuse_full_project(
 
 
 def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
-    """Lock a project and its flags, and return the project.
-
-    Raise 409 if a flag is live, or if the project is default.
-    """
+    """Return the locked project. Raise 409 if it has live flags, or if it is default."""
     project = projects.lock(conn, project_id)
     if project is None:
         raise NotFound("No project has that id.")

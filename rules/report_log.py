@@ -31,10 +31,7 @@ class ReportLog:
         self._logged: set[str] = set()
 
     def warn(self, app_name: str | None, dropped: Mapping[str, int]) -> None:
-        """Log why parts of a report were dropped, unless the application has a line of this hour.
-
-        dropped: the number of parts by reason. Those above a limit are counted for metrics.
-        """
+        """Log once an hour for an application why parts of a report were dropped. dropped: numbers by reason."""
         meter, reasons = database().meter, sorted(dropped)
         if meter is not None:
             for reason in dropped.keys() & LIMITED:

@@ -33,10 +33,7 @@ RESTS = 4
 
 @dataclass
 class Group:
-    """Reports that are written in one transaction. error: why they are not committed, or None.
-
-    token_id: of the frontend token of a large group, otherwise None.
-    """
+    """Reports of one transaction. error: why it failed. token_id: of a frontend token whose group is large."""
 
     reports: list[Report] = field(default_factory=list)
     rows: set[tuple[Any, ...]] = field(default_factory=set)

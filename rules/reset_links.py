@@ -17,30 +17,21 @@ UNUSABLE = "This link does not exist, was used or has expired. Ask an administra
 
 
 def create_link(conn: Connection, actor: Actor, user_id: int, page: Literal["new-user", "reset-password"]) -> str:
-    """Create a link to a page of the web UI, and return it. It works once, for 24 hours.
-
-    Older links of the user stop working.
-    """
+    """Return a new link to a page. It works once, for 24 hours. Older links of the user stop working."""
     token = reset_tokens.insert(conn, user_id, actor.name)
     reset_tokens.delete_expired(conn)
     return f"{current_app.config['BASE_URL']}/{page}?token={token}"
 
 
 def check_link(token: str, address: str) -> str:
-    """Return the user of a link as JSON text. Raise 401 if it does not work, and 429 for too many attempts.
-
-    address: that of the client, for the throttle.
-    """
+    """Return the user of a link as JSON text. Raise 401, or 429 for too many attempts of the address."""
     throttle("reset", address)
     with connection() as conn:
         return reset_tokens.get(conn, token) or abort(401, UNUSABLE)
 
 
 def set_password(token: str, password: str, address: str) -> dict[str, Any]:
-    """Set a password by a link, end all sessions of its user, and record the event. Return the user as events do.
-
-    Raises as check_link() does, and 400 for a password that is a name of the user or was used before.
-    """
+    """Set a password by a link, and return the user as events do. Raise as check_link(), or 400."""
     throttle("reset", address)
     with connection() as conn:
         user_id = user_of(conn, token)
@@ -60,10 +51,7 @@ def user_of(conn: Connection, token: str) -> int:
 
 
 def throttle(kind: str, address: str, factor: int = 1) -> None:
-    """Raise 429 if this client address made too many requests of a kind in the last minute. Also delete expired links.
-
-    factor: how many times LOGIN_ATTEMPTS_PER_MINUTE are allowed.
-    """
+    """Delete expired links. Raise 429 above factor times LOGIN_ATTEMPTS_PER_MINUTE from this address."""
     most = factor * current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"]
     with transaction() as conn:
         # Count each kind apart from logins, so that they cannot block logins of the same address.

@@ -17,20 +17,14 @@ from validators.errors import RateLimited
 
 
 def check_token(token: str, address: str) -> None:
-    """Raise 404 for an unknown signup token, 403 for a disabled or expired one, and 429 for too many attempts.
-
-    address: that of the client, for the throttle.
-    """
+    """Raise 404 for an unknown signup token, 403 if it does not work, and 429 after too many attempts."""
     throttle(address)
     with connection() as conn:
         require_usable(signup_tokens.get_row(conn, token))
 
 
 def sign_up(token: str, payload: dict[str, Any], address: str) -> str | None:
-    """Create a user with a signup token, and record the events. Return the user as JSON text. Create no session.
-
-    payload: as the schema InvitedUser returns it. Raises as check_token() does, and 409 for a name that is taken.
-    """
+    """Create a user without a session, and return them as JSON text. Raise as check_token(), or 409."""
     check_token(token, address)
     person = {"name": payload["name"], "username": payload.get("username"), "email": payload["email"]}
     # Many people can have the same signup token, so they count as unknown.

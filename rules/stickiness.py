@@ -32,10 +32,7 @@ def stickiness_of(variants: Iterable[Mapping[str, Any]]) -> set[str]:
 def variant_problems(
     variants: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], allowed: Collection[str]
 ) -> list[str]:
-    """Return a message for each variant with a stickiness that is not allowed.
-
-    before: the variants that these replace. Their stickiness is allowed too.
-    """
+    """Return a message for each variant whose stickiness is neither allowed nor one of before."""
     usable = {*allowed, *stickiness_of(before)}
     return [
         problem

@@ -37,10 +37,7 @@ def lock_in_environment(conn: Connection, project: str, name: str, environment: 
 
 
 def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str], environment: str) -> list[DictRow]:
-    """Lock live flags, and return each once with its environment, in the order of the names.
-
-    Raise 404 if the environment is not linked to the project, or if it lacks one of the flags.
-    """
+    """Lock live flags, and return each once, in the order of the names. Raise 404 if one is not there."""
     if not environments.is_linked(conn, project, environment):
         abort(404, "The environment is not linked to the project.")
     found = environments.lock(conn, project, names, environment)
@@ -51,10 +48,7 @@ def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str]
 def lock_in_environments(
     conn: Connection, project: str, name: str, environment_names: Sequence[str] | None = None
 ) -> list[DictRow]:
-    """Lock a live flag, and return it once with each of these environments, by default all of its project.
-
-    Raise 404 for an unknown flag, and 400 for an environment that is not linked to the project.
-    """
+    """Lock a live flag, and return it for each of these environments, or for all. Raise 404 or 400."""
     lock_flag(conn, project, name)
     wanted = dict.fromkeys(environments.list_linked(conn, project) if environment_names is None else environment_names)
     found = [flag for environment in wanted for flag in environments.lock(conn, project, [name], environment)]
@@ -206,10 +200,7 @@ def filled_parameters(flag: DictRow, strategy: Strategy) -> dict[str, str]:
 
 
 def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy) -> DictRow:
-    """Change a strategy, record the events, and return it as strategies.read() does.
-
-    change: the changed properties as StrategyChange loads them. Raises 400 as check_strategy() does.
-    """
+    """Change a strategy as StrategyChange loads it, and return it as read(). Raise 400 if it is invalid."""
     before = strategy["record"]
     after = before | dict(change)
     # Our choice: a new type begins with its own parameters. Those of the old type mean nothing to it.

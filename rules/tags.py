@@ -19,10 +19,7 @@ Tag = Mapping[str, str]
 def check_tag_types(
     conn: Connection, tags: Sequence[tuple[str, Tag]], field: str = "type", refuse: Refuse = raise_error
 ) -> None:
-    """Refuse flags with a tag whose type does not exist.
-
-    tags: pairs of a flag name and a tag. field: the field of the body that the message names.
-    """
+    """Refuse flags with an unknown tag type. tags: pairs of flag name and tag. field: for the message."""
     types = {tag["type"] for _, tag in tags}
     unknown = sorted(types - flag_tags.hold_tag_types(conn, types)) if types else []
     if unknown:
@@ -31,10 +28,7 @@ def check_tag_types(
 
 
 def add_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Tag]]) -> None:
-    """Put tags on locked flags, and record the events. tags: pairs of a flag and a tag.
-
-    Tags that a flag already has are skipped.
-    """
+    """Add missing tags to locked flags, and record the events. tags: pairs of a flag and a tag."""
     if not tags:
         return
     flags = {flag["id"]: flag for flag, _ in tags}
@@ -63,10 +57,7 @@ def remove_tags(conn: Connection, actor: Actor, tags: Sequence[tuple[DictRow, Ta
 
 
 def change_tags(conn: Connection, actor: Actor, flags: Sequence[DictRow], change: Mapping[str, Sequence[Tag]]) -> None:
-    """Add tags to locked flags, then remove tags, and record the events.
-
-    change: addedTags and removedTags. Raise 400 if the type of an added tag does not exist.
-    """
+    """Add and remove tags of locked flags, and record the events. Raise 400 for an unknown tag type."""
     added = [(flag, tag) for flag in flags for tag in change["addedTags"]]
     check_tag_types(conn, [(flag["name"], tag) for flag, tag in added], "addedTags")
     add_tags(conn, actor, added)

@@ -29,10 +29,7 @@ def refuse_last_administrator(administrators: set[int], user: dict[str, Any]) ->
 
 
 def lock_user(conn: Connection, user_id: int) -> tuple[dict[str, Any], set[int]]:
-    """Lock a user and all administrators. Return the user as users.lock() does, and the ids of the administrators.
-
-    Raise 404 if the user does not exist.
-    """
+    """Lock a user and all administrators. Return the user and the administrators' ids, or raise 404."""
     administrators = root_roles.lock_administrators(conn, user_id)
     return users.lock(conn, user_id) or abort(404, UNKNOWN_USER), administrators
 
@@ -40,10 +37,7 @@ def lock_user(conn: Connection, user_id: int) -> tuple[dict[str, Any], set[int]]
 def change_user(
     conn: Connection, author: Author, before: dict[str, Any], administrators: set[int], change: Mapping[str, Any]
 ) -> None:
-    """Change name, email and rootRole of a user, and record the event. before, administrators: from lock_user().
-
-    Raise 400 for an unknown role, and 409 if no administrator would remain.
-    """
+    """Change a user from lock_user(). Raise 400 for an unknown role, and 409 for the last administrator."""
     role = hold_role(conn, change.get("rootRole", before["rootRole"]))
     if not role["is_admin"]:
         refuse_last_administrator(administrators, before)
@@ -54,10 +48,7 @@ def change_user(
 
 
 def replace_password(conn: Connection, author: Author, user: dict[str, Any], password_hash: str) -> dict[str, Any]:
-    """Store a new password, end all sessions of the user, and record the event. Return the user as events do.
-
-    user: as users.lock() returns it.
-    """
+    """Store a new password of a locked user, end their sessions, and return the user as events do."""
     past_passwords.replace(conn, user["id"], password_hash)
     sessions.delete_of_user(conn, user["id"])
     data = users.event_data(user)

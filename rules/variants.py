@@ -64,9 +64,6 @@ def replace_variants(
 def replace_variants_in_environments(
     conn: Connection, actor: Actor, places: Sequence[DictRow], wanted: Sequence[Variant]
 ) -> None:
-    """Replace the variants of a flag in several environments, and record the events.
-
-    places: the flag, once for each environment, from lock_in_environments(). wanted: the variants, from balanced().
-    """
+    """Replace the variants of a flag in these places. wanted: from balanced()."""
     existing = variants.list_each(conn, places)
     replace_variants(conn, actor, [(flag, before, wanted) for flag, before in zip(places, existing, strict=True)])

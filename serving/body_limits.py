@@ -79,10 +79,7 @@ def too_large(limit: int) -> RequestEntityTooLarge:
 
 @contextmanager
 def late_body(limit: int, turn: Semaphore) -> Iterator[bytes | None]:
-    """Lend the body, which read_body() has not read, or None if it is above the limit.
-
-    turn: held while a body above LARGE_BYTES is lent. Raise 503 if other large bodies take too long.
-    """
+    """Lend the unread body, or None above the limit. A large one holds turn. Raise 503 if that takes too long."""
     body = read_up_to(min(limit, LARGE_BYTES) + 1)
     with held(turn) if len(body) > LARGE_BYTES else nullcontext():
         body += read_up_to(limit + 1 - len(body))

@@ -49,10 +49,7 @@ class CallerLimit:
 
     @contextmanager
     def place(self, caller: Caller | None) -> Iterator[None]:
-        """Hold a place of the caller, or of the client's address, during the block.
-
-        Raises RateLimited if none becomes free in time.
-        """
+        """Hold a place of the caller, or of the client's address, in the block, or raise RateLimited."""
         with ExitStack() as stack:
             semaphores = self.semaphores_of(caller.account if caller else client_address())
             for semaphore, timeout in zip(semaphores, (0, self.wait), strict=True):

@@ -119,10 +119,7 @@ def ofrep_members(message: str, error: HTTPException | None = None) -> dict[str,
 
 
 def error_body(name: str, message: str, **more: Any) -> tuple[str, str]:
-    """Return the error body as JSON text, and its id, a new UUID for the log line. more: further members of the body.
-
-    Lone surrogates in the message become question marks.
-    """
+    """Return the error body as JSON text, and its id for the log line. more: further members of the body."""
     error_id = str(uuid4())
     body = {"id": error_id, "name": name, "message": message, **more}
     # The same spaces as in the JSON that PostgreSQL writes.

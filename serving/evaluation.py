@@ -26,10 +26,7 @@ def completed(token: ClientToken, context: Context) -> Context:
 
 
 def hashed_response(text: str, age: timedelta | None) -> Response:
-    """Return a response with JSON text, or 304 if the client has it already, which the ETag says.
-
-    age: of the flags, if they may not be current.
-    """
+    """Return JSON text, or 304 by its ETag. age: of the flags, if they may not be current."""
     body = text.encode()
     # The hash of the body, not a revision of the flags: SDKs send the ETag of the last user with the next one.
     etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'

@@ -72,10 +72,7 @@ def read(stream: Stream) -> bytes:
 
 
 def batches(stream: Stream, first: bytes, line: request_log.Line) -> Iterator[bytes]:
-    """Yield the batches of a stream, beginning with the first. line: of the request.
-
-    After an error, close the connection, so that the client notices that lines are missing.
-    """
+    """Yield the batches of a stream. After an error, close the connection, so that the client notices."""
     try:
         yield first
         while not stream.is_over:

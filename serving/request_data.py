@@ -42,10 +42,7 @@ def load_many(schema: Body) -> list[dict[str, Any]]:
 
 
 def parse_body(body: bytes | None = None) -> Any:
-    """Return the parsed body of the current request. Raise 415 if it is compressed or not declared as JSON, or 400.
-
-    body: if the view has read it.
-    """
+    """Return the parsed body, of the request by default. Raise 415 if compressed or not JSON, or 400."""
     raw = request.get_data() if body is None else body
     # Our choice: compressed bodies are refused, because a small one can become very large.
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
@@ -60,10 +57,7 @@ def parse_body(body: bytes | None = None) -> Any:
 
 @contextmanager
 def load_document(schema: Body, limit: int) -> Iterator[dict[str, Any]]:
-    """Lend the body of an import, read by the schema. Raise as load(), and 413 if it is above the limit.
-
-    Large imports take turns. Raise 503 if the turn does not come in time.
-    """
+    """Lend the body of an import. Raise as load(), 413 above the limit, 503 if its turn does not come."""
     with late_body(limit, LARGE_IMPORTS) as raw:
         if raw is None:
             raise too_large(limit)

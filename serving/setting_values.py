@@ -49,10 +49,7 @@ def database_url(text: str) -> str:
 
 
 def unknown_parameter(query: str) -> str | None:
-    """Return the message about the first parameter of a query that libpq does not know. It never contains a secret.
-
-    Return None if there is no such parameter, or if its name could be a part of a secret.
-    """
+    """Return a message about the first parameter unknown to libpq, or None. It never contains a secret."""
     # A password that contains an unencoded / or ? can be taken for a query.
     if "@" in query:
         return None

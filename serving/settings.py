@@ -37,10 +37,7 @@ class SettingError(ValueError):
 
 @dataclass(frozen=True)
 class Setting:
-    """An environment variable.
-
-    default: the default as text, or None. secret: <name>_FILE can name a file with the value.
-    """
+    """An environment variable, with its default as text. secret: <name>_FILE can name a file with it."""
 
     name: str
     read: Callable[[str], Any]
@@ -201,10 +198,7 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 def load(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return all settings by name, and BASE_PATH, the path of BASE_URL.
-
-    Raises SettingError if settings are invalid. Its message has one line for each of them.
-    """
+    """Return all settings by name, and the path of BASE_URL as BASE_PATH. Raise SettingError with all errors."""
     found, errors = read(environ)
     if errors:
         raise SettingError("\n".join(errors))

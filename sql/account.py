@@ -82,10 +82,7 @@ PROFILE: LiteralString = f"""
 
 
 def get_profile(conn: Connection, user_id: int) -> str | None:
-    """Return the root role of a user, and the ids of their projects, as JSON text.
-
-    These are the projects in which they have a role. Administrators have all live projects.
-    """
+    """Return a user's root role and the ids of their projects as JSON text. Administrators have all."""
     return value(conn, PROFILE, {"user_id": user_id})
 
 
@@ -102,8 +99,5 @@ ROLES: LiteralString = f"""
 
 
 def list_roles(conn: Connection, user_id: int, project_id: str) -> str:
-    """Return {"version": 1, "roles": [...]} as JSON text: the roles of a user in a project, by id.
-
-    Includes root roles, whose project is null, and roles of the user's groups.
-    """
+    """Return {"version": 1, "roles": [...]}: the root and project roles of a user and their groups, by id."""
     return value(conn, ROLES, {"user_id": user_id, "project": project_id})

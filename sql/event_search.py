@@ -116,10 +116,7 @@ def search_from_id(
 
 
 def of_flag(conn: Connection, flag: str, visible: VisibleEvents | None) -> str | None:
-    """Return {"version": 1, "toggleName": flag, "events": [...], "totalEvents": n} as JSON text: the newest 100 events.
-
-    None if the payloads exceed PAGE_BYTES. An unknown flag has no events.
-    """
+    """Return the newest 100 events of a flag as JSON text, or None if the payloads exceed PAGE_BYTES."""
     filters = limit_to_visible({"feature": flag}, visible)
     statement: LiteralString = f"""
         WITH {total(filters)},

@@ -188,10 +188,7 @@ INSIGHTS: LiteralString = f"""{WEEKS}{BOUNDS}{USERS}{FLAGS}{PROJECT_FLAGS}{METRI
 def trends(
     conn: Connection, first_day: date, last_day: date, viewer: int | None, projects: list[str] | None = None
 ) -> str:
-    """Return the insights as JSON text, for the weeks that overlap these days (UTC, inclusive). viewer: see VISIBLE.
-
-    projects: those in the arrays by project, or None for all.
-    """
+    """Return the insights of weeks that overlap these days (UTC) as JSON text. projects: those shown, None: all."""
     params = {"first_day": first_day, "last_day": last_day, "viewer": viewer, "projects": projects}
     body = event_weeks.body(conn, INSIGHTS, params)
     assert body is not None

@@ -10,10 +10,7 @@ from sql.database import Connection, run, value
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits for names.
-
-    free_failures: failures in a row before a name has to wait. max_wait: the longest wait in seconds.
-    """
+    """The limits for names: failures in a row that are free, and the longest wait in seconds."""
 
     free_failures: int
     max_wait: int

@@ -63,6 +63,13 @@ class Body(Schema):
         return {name: value for name, value in data.items() if value is not None or name not in dropped}
 
 
+class OpenBody(Body):
+    """A JSON body in which unknown properties are ignored."""
+
+    class Meta(Body.Meta):
+        unknown = "exclude"
+
+
 class Query(Schema):
     """Query parameters. Unknown ones are ignored."""
 
@@ -142,10 +149,7 @@ def read(schema: Schema, data: Any, stored: Stored | None = None) -> dict[str, A
 
 
 def read_each(read_one: Callable[[Any], Item], items: Iterable[tuple[Key, Any]]) -> dict[Key, Item]:
-    """Apply read_one() to each value and return the results by key.
-
-    Raise ValidationError with the mistakes of all values.
-    """
+    """Return read_one() of each value by key, or raise ValidationError with the mistakes of all."""
     loaded: dict[Key, Item] = {}
     wrong: dict[Key, Any] = {}
     for key, value in items:
@@ -159,10 +163,7 @@ def read_each(read_one: Callable[[Any], Item], items: Iterable[tuple[Key, Any]])
 
 
 def load_or_400(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
-    """Load data with a schema. Raise 400 that names every invalid field.
-
-    problems: messages by field that were found before; with any, the result is always 400.
-    """
+    """Load data with a schema, or raise 400 with every mistake and with problems found before, by field."""
     return or_400(lambda payload: read(schema, payload), data, problems)
 
 

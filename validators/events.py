@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from validators import Body, Query
-from validators.fields import Anything, Day, Integer, OneOf, Text, WholeNumber
-from validators.query_fields import Filter, IdFilter
+from validators import OpenBody, Query
+from validators.fields import Anything, Day, Integer, OneOf, Text
+from validators.query_fields import Filter, IdFilter, WholeNumber
 
 TYPES = frozenset(
     """
@@ -66,27 +66,19 @@ class EventFilters(Query):
     beyond_json_schema: ClassVar[str] = "user ids|token ids|Accept: application/x-ndjson"
 
     query = Text(
-        max=QUERY_MAX,
-        metadata={"description": "Text that the data, previous data or tags of the event contain, ignoring case."},
+        max=QUERY_MAX, description="Text that the data, previous data or tags of the event contain, ignoring case."
     )
-    feature = Filter(
-        metadata={"description": "Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout."}
-    )
-    project = Filter(metadata={"description": "Ids of projects, such as IS:default or IS_ANY_OF:default,shop."})
+    feature = Filter(description="Names of flags, such as IS:new-checkout or IS_ANY_OF:new-checkout,old-checkout.")
+    project = Filter(description="Ids of projects, such as IS:default or IS_ANY_OF:default,shop.")
     type = Filter(
-        metadata={
-            "description": "Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived."
-        }
+        description="Types of events, such as IS:feature-created or IS_ANY_OF:feature-created,feature-archived."
     )
-    createdBy = IdFilter(
-        metadata={"description": "Ids of the users who made the change, such as IS:1 or IS_ANY_OF:1,2."}
-    )
+    createdBy = IdFilter(description="Ids of the users who made the change, such as IS:1 or IS_ANY_OF:1,2.")
     createdByToken = IdFilter(
-        "token",
-        metadata={"description": "Ids of the API tokens that made the change, also deleted ones, such as IS:1."},
+        "token", description="Ids of the API tokens that made the change, also deleted ones, such as IS:1."
     )
-    from_ = Day(prefix="IS:", data_key="from", metadata={"description": "First day in UTC, such as IS:2026-01-01."})
-    to = Day(prefix="IS:", metadata={"description": "Last day in UTC, such as IS:2026-03-31."})
+    from_ = Day(prefix="IS:", data_key="from", description="First day in UTC, such as IS:2026-01-01.")
+    to = Day(prefix="IS:", description="Last day in UTC, such as IS:2026-03-31.")
 
     @post_load
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -98,17 +90,16 @@ class EventSearch(EventFilters):
     """The query parameters of a page of events: the filters, limit and offset."""
 
     offset = WholeNumber(
-        min=0, load_default=0, metadata={"description": "Number of events to skip. Invalid for application/x-ndjson."}
+        min=0, load_default=0, description="Number of events to skip. Invalid for application/x-ndjson."
     )
     limit = WholeNumber(
         min=1,
         max=1000,
         load_default=50,
-        metadata={"description": "Maximum number of events to return. For application/x-ndjson, the default is all."},
+        description="Maximum number of events to return. For application/x-ndjson, the default is all.",
     )
     after = WholeNumber(
-        min=0,
-        metadata={"description": "Only for application/x-ndjson: return the events after the one with this id."},
+        min=0, description="Only for application/x-ndjson: return the events after the one with this id."
     )
 
     @validates_schema
@@ -160,7 +151,7 @@ class EventsForm(Query):
 class NewestEvents(Query):
     """The query parameters of GET /api/admin/events."""
 
-    project = Text(metadata={"description": "Id of a project. By default, events of all projects."})
+    project = Text(description="Id of a project. By default, events of all projects.")
 
 
 def filters(data: dict[str, Any]) -> dict[str, Any]:
@@ -188,29 +179,25 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-class DeprecatedEventSearch(Body):
+class DeprecatedEventSearch(OpenBody):
     """The body of POST /api/admin/events/search. Unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar[dict[str, Any]] = {"type": "feature-created", "limit": 10}
     drops_nulls: ClassVar[bool] = False
 
-    # Our choice: an unknown type is 400 here, because it is documented as "one of the event types". In the GET
-    # search, it matches nothing.
-    type = OneOf(TYPES, "one of the event types", metadata={"description": "Type of the event."})
-    project = Text(metadata={"description": "Id of the project."})
-    feature = Text(metadata={"description": "Name of the flag."})
+    # Our choice: an unknown type is 400 here, because the specification says "one of the event types". In the GET
+    # search it matches nothing.
+    type = OneOf(TYPES, "one of the event types", description="Type of the event.")
+    project = Text(description="Id of the project.")
+    feature = Text(description="Name of the flag.")
     query = Text(
-        max=QUERY_MAX,
-        metadata={"description": "Text in the type, creator, data, previous data or tags of the event, ignoring case."},
+        max=QUERY_MAX, description="Text in the type, creator, data, previous data or tags of the event, ignoring case."
     )
-    limit = Integer(min=1, max=100, load_default=100, metadata={"description": "Maximum number of events to return."})
+    limit = Integer(min=1, max=100, load_default=100, description="Maximum number of events to return.")
     offset = Integer(
         min=0,
         load_default=0,
-        metadata={"description": "Id of the event to start from. Older events follow. 0 starts from the newest event."},
+        description="Id of the event to start from. Older events follow. 0 starts from the newest event.",
     )
 
     @post_load

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from marshmallow import ValidationError, fields
 
 from validators import MAX_ITEMS, Body, read, read_each
 
+Value = TypeVar("Value")
 BIGINT_MAX = 2**63 - 1
 # Our choice: the maximum number of keys of an object, and of levels of a nested value. Python and PostgreSQL could
 # store far more.
@@ -21,14 +22,27 @@ TITLE_MAX = 255
 
 RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 INTEGER = re.compile(r"-?\d+", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9_.~!*'()-]+")  # Our choice: as in Unleash, what encodeURIComponent keeps.
 # Letters of any script are allowed, but no spaces and no control characters.
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 
-class Text(fields.Field[str]):
+class Field(fields.Field[Value]):
+    """A field with a description for the OpenAPI document. Subclasses convert values with load_value()."""
+
+    def __init__(self, *, description: str = "", metadata: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(metadata={"description": description, **(metadata or {})}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Value:
+        return self.load_value(value)
+
+    def load_value(self, value: Any) -> Value:
+        """Return the value of a request as it is used, or raise ValidationError."""
+        raise NotImplementedError
+
+
+class Text(Field[str]):
     """A string of min to max characters. NUL and lone surrogates, which PostgreSQL cannot store, are refused."""
 
     def __init__(self, *, min: int = 0, max: int | None = None, **kwargs: Any) -> None:
@@ -36,7 +50,7 @@ class Text(fields.Field[str]):
         self.min = min
         self.max = max
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+    def load_value(self, value: Any) -> str:
         if not isinstance(value, str):
             raise ValidationError("must be a string")
         if problem := unstorable(value):
@@ -64,8 +78,8 @@ def unstorable(text: str) -> str | None:
 class Trimmed(Text):
     """A text whose leading and trailing white space is removed, before its length is checked."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        return super()._deserialize(value.strip() if isinstance(value, str) else value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        return super().load_value(value.strip() if isinstance(value, str) else value)
 
 
 class Name(Text):
@@ -74,8 +88,8 @@ class Name(Text):
     def __init__(self, *, max: int = 100, **kwargs: Any) -> None:
         super().__init__(min=1, max=max, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        value = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        value = super().load_value(value)
         if not NAME.fullmatch(value):
             raise ValidationError("must contain only A-Z, a-z, 0-9 and - _ . ~ ! * ' ( )")
         if value in (".", ".."):
@@ -91,22 +105,19 @@ class OneOf(Text):
         self.choices = choices
         self.what = what
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        value = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        value = super().load_value(value)
         if value not in self.choices:
             raise ValidationError(f"must be {self.what}")
         return value
 
 
 class Email(Text):
-    """An e-mail address in lower case.
+    """An e-mail address in lower case: at most 254 characters, one @ with text on both sides, no spaces."""
 
-    It has at most 254 characters, one @ with text on both sides, and no spaces or control characters.
-    """
-
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+    def load_value(self, value: Any) -> str:
         # The length is checked below, because lower-casing can make a text longer.
-        value = super()._deserialize(value, attr, data, **kwargs).lower()
+        value = super().load_value(value).lower()
         if len(value) > 254:
             raise ValidationError("must be at most 254 characters long")
         if not EMAIL.fullmatch(value):
@@ -115,16 +126,13 @@ class Email(Text):
 
 
 class Username(Text):
-    """A user name of 1 to 255 characters, without leading and trailing spaces.
-
-    It has no @, because a login name with @ is an e-mail address.
-    """
+    """A user name of 1 to 255 characters. It has no @, because a login name with @ is an e-mail address."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(min=1, max=255, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        value = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        value = super().load_value(value)
         if "@" in value:
             raise ValidationError("must not contain @")
         if value != value.strip():
@@ -132,16 +140,16 @@ class Username(Text):
         return value
 
 
-class Boolean(fields.Field[bool]):
+class Boolean(Field[bool]):
     """true or false, without conversion."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> bool:
+    def load_value(self, value: Any) -> bool:
         if not isinstance(value, bool):
             raise ValidationError("must be true or false")
         return value
 
 
-class Integer(fields.Field[int]):
+class Integer(Field[int]):
     """A JSON integer from min to max. Other JSON values such as 5.0 and true are refused."""
 
     def __init__(self, *, min: int, max: int = BIGINT_MAX, **kwargs: Any) -> None:
@@ -149,7 +157,7 @@ class Integer(fields.Field[int]):
         self.min = min
         self.max = max
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
+    def load_value(self, value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             raise ValidationError(f"must be a whole number{', without quotes' if isinstance(value, str) else ''}")
         return in_range(value, self.min, self.max)
@@ -163,15 +171,6 @@ class Position(Integer):
         super().__init__(min=-(2**31), max=2**31 - 1, **kwargs)
 
 
-class WholeNumber(Integer):
-    """An integer in a query parameter: decimal digits only."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> int:
-        if not WHOLE_NUMBER.fullmatch(value) or len(value) > 40:
-            raise ValidationError(f"must be a whole number from {self.min} to {self.max}")
-        return in_range(int(value), self.min, self.max)
-
-
 def in_range(number: int, low: int, high: int) -> int:
     """Return the number, or raise ValidationError that names the range."""
     if not low <= number <= high:
@@ -179,10 +178,10 @@ def in_range(number: int, low: int, high: int) -> int:
     return number
 
 
-class DateTime(fields.Field[datetime]):
+class DateTime(Field[datetime]):
     """An RFC 3339 date-time with an offset, loaded as a datetime in UTC without digits after the millisecond."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> datetime:
+    def load_value(self, value: Any) -> datetime:
         if isinstance(value, str) and RFC3339.fullmatch(value):
             try:
                 instant = datetime.fromisoformat(value.upper()).astimezone(UTC)
@@ -192,7 +191,7 @@ class DateTime(fields.Field[datetime]):
         raise ValidationError("must be a date-time with an offset such as 2024-05-31T12:00:00Z")
 
 
-class Day(fields.Field[date | None]):
+class Day(Field[date | None]):
     """A day as yyyy-MM-dd after a fixed prefix. empty_is_absent: load an empty text as None."""
 
     def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
@@ -200,7 +199,7 @@ class Day(fields.Field[date | None]):
         self.prefix = prefix
         self.empty_is_absent = empty_is_absent
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> date | None:
+    def load_value(self, value: Any) -> date | None:
         if value == "" and self.empty_is_absent:
             return None
         if value.startswith(self.prefix) and DAY.fullmatch(value, len(self.prefix)):
@@ -211,11 +210,8 @@ class Day(fields.Field[date | None]):
         raise ValidationError(f"must look like {self.prefix}2024-05-31")
 
 
-class ListOf(fields.Field[list[Any]]):
-    """A JSON array of at most max items (default MAX_ITEMS). The inner field loads each item.
-
-    what: the plural noun for the items in the error message.
-    """
+class ListOf(Field[list[Any]]):
+    """A JSON array of at most max items (default MAX_ITEMS), each loaded by inner. what: their plural noun."""
 
     def __init__(self, inner: fields.Field, *, max: int | None = None, what: str = "items", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -223,7 +219,7 @@ class ListOf(fields.Field[list[Any]]):
         self.max = max
         self.what = what
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+    def load_value(self, value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise ValidationError("must be a list")
         limit = MAX_ITEMS if self.max is None else self.max
@@ -232,7 +228,7 @@ class ListOf(fields.Field[list[Any]]):
         return list(read_each(self.inner.deserialize, enumerate(value)).values())
 
 
-class Nested(fields.Field[dict[str, Any]]):
+class Nested(Field[dict[str, Any]]):
     """A JSON object that is loaded with a schema of its own."""
 
     def __init__(self, schema_class: type[Body], **kwargs: Any) -> None:
@@ -240,22 +236,18 @@ class Nested(fields.Field[dict[str, Any]]):
         self.schema_class = schema_class
         self.schema = schema_class()
 
-    def _deserialize(
-        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
-    ) -> dict[str, Any]:
+    def load_value(self, value: Any) -> dict[str, Any]:
         return read(self.schema, value)
 
 
-class ObjectOf(fields.Field[dict[str, Any]]):
+class ObjectOf(Field[dict[str, Any]]):
     """A JSON object with any keys, at most MAX_KEYS of them. The value field loads each value."""
 
     def __init__(self, value_field: fields.Field, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.value_field = value_field
 
-    def _deserialize(
-        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
-    ) -> dict[str, Any]:
+    def load_value(self, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValidationError("must be a JSON object")
         if len(value) > MAX_KEYS:
@@ -265,7 +257,7 @@ class ObjectOf(fields.Field[dict[str, Any]]):
         return read_each(self.value_field.deserialize, value.items())
 
 
-class Anything(fields.Field[Any]):
+class Anything(Field[Any]):
     """Any JSON value that PostgreSQL can store, with at most MAX_LEVELS levels.
 
     Numbers that Python reads as Infinity, such as 1e400, are refused.
@@ -274,7 +266,7 @@ class Anything(fields.Field[Any]):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_none=True, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+    def load_value(self, value: Any) -> Any:
         for part in json_parts(value):
             if isinstance(part, str) and (problem := unstorable(part)):
                 raise ValidationError(problem)

@@ -24,12 +24,9 @@ class InsightsRange(Query):
     from_ = Day(
         data_key="from",
         empty_is_absent=True,
-        metadata={"description": "First day of the range in UTC, as yyyy-MM-dd. By default, 13 weeks before `to`."},
+        description="First day of the range in UTC, as yyyy-MM-dd. By default, 13 weeks before `to`.",
     )
-    to = Day(
-        empty_is_absent=True,
-        metadata={"description": "Last day of the range in UTC, as yyyy-MM-dd. By default, today."},
-    )
+    to = Day(empty_is_absent=True, description="Last day of the range in UTC, as yyyy-MM-dd. By default, today.")
 
     @post_load
     def with_defaults(self, data: dict[str, Any], **_: Any) -> dict[str, date]:
@@ -48,10 +45,7 @@ class InsightsRange(Query):
 
 
 class InsightsForm(InsightsRange):
-    """The filters of the page of insights, as its form sends them. project can be given several times.
-
-    find: a part of the names or ids of the projects to offer.
-    """
+    """The filters of the page of insights. find: a part of names or ids of projects. project: repeatable."""
 
     project = Repeated(Text(), load_default=list)
     find = Text(load_default="", max=200)

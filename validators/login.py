@@ -11,8 +11,5 @@ class Login(Body):
 
     example: ClassVar[dict[str, Any]] = {"username": "ada", "password": "correct horse battery staple"}
 
-    username = Text(
-        required=True,
-        metadata={"description": "User name or e-mail address. The case of an e-mail address is ignored."},
-    )
-    password = Text(required=True, metadata={"description": "Password."})
+    username = Text(required=True, description="User name or e-mail address. The case of an e-mail address is ignored.")
+    password = Text(required=True, description="Password.")

@@ -11,4 +11,4 @@ class NewName(Body):
 
     example: ClassVar[dict[str, Any]] = {"name": "country"}
 
-    name = Name(required=True, metadata={"description": "Name to check."})
+    name = Name(required=True, description="Name to check.")

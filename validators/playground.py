@@ -1,11 +1,10 @@
 """Requests that evaluate flags in the playground."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError
 
-from validators import Body
+from validators import Body, OpenBody
 from validators.client.contexts import CONTEXT, EvaluationContext, read_context
 from validators.fields import ListOf, Text
 
@@ -13,10 +12,10 @@ from validators.fields import ListOf, Text
 class Projects(ListOf):
     """A list of project ids. * alone, or in the list, means all projects, and is loaded as None."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+    def load_value(self, value: Any) -> Any:
         if value != "*" and not isinstance(value, list):
             raise ValidationError("must be a list of projects or *")
-        projects = super()._deserialize([value] if value == "*" else value, attr, data, **kwargs)
+        projects = super().load_value([value] if value == "*" else value)
         return None if "*" in projects else projects
 
 
@@ -25,14 +24,11 @@ class FlagEvaluation(Body):
 
     example: ClassVar = {"context": {"userId": "7", "properties": {"plan": "gold"}}}
 
-    context = EvaluationContext(read_context, metadata={"description": CONTEXT})
+    context = EvaluationContext(read_context, description=CONTEXT)
 
 
-class PlaygroundRequest(FlagEvaluation):
+class PlaygroundRequest(OpenBody, FlagEvaluation):
     """Body of an evaluation of many flags. Loaded as environment, projects (None for all) and context."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {
         "environment": "development",
@@ -40,11 +36,11 @@ class PlaygroundRequest(FlagEvaluation):
         "context": {"appName": "shop", "userId": "7", "properties": {"plan": "gold"}},
     }
 
-    environment = Text(required=True, min=1, max=100, metadata={"description": "Environment of the flags."})
+    environment = Text(required=True, min=1, max=100, description="Environment of the flags.")
     projects = Projects(
         Text(),
         what="projects",
         max=500,
         load_default=None,
-        metadata={"description": "Projects of the flags. `*` means all that the caller can see."},
+        description="Projects of the flags. `*` means all that the caller can see.",
     )

@@ -1,25 +1,25 @@
 """marshmallow fields of query parameters."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from validators.fields import BIGINT_MAX, INTEGER
+from validators.fields import BIGINT_MAX, INTEGER, Field, Integer, in_range
 
 # The same strings match ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$, the documented pattern. There, a dot matches no line
 # terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
+WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 
 
-class Filter(fields.Field[list[str]]):
+class Filter(Field[list[str]]):
     """A filter IS:a or IS_ANY_OF:a,b, loaded as the list of its values.
 
     Spaces are part of a value. IS: alone is loaded as [''], which matches nothing.
     """
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
+    def load_value(self, value: Any) -> list[Any]:
         matched = FILTER.fullmatch(value)
         if matched is None:
             raise ValidationError("must look like IS:one or IS_ANY_OF:one,two")
@@ -35,8 +35,8 @@ class IdFilter(Filter):
         super().__init__(**kwargs)
         self.noun = noun
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        words = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> list[Any]:
+        words = super().load_value(value)
         if words == [""]:
             return []
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
@@ -44,12 +44,21 @@ class IdFilter(Filter):
         return [int(word) for word in words]
 
 
-class Repeated(fields.Field[list[Any]]):
+class WholeNumber(Integer):
+    """An integer in a query parameter: decimal digits only."""
+
+    def load_value(self, value: Any) -> int:
+        if not WHOLE_NUMBER.fullmatch(value) or len(value) > 40:
+            raise ValidationError(f"must be a whole number from {self.min} to {self.max}")
+        return in_range(int(value), self.min, self.max)
+
+
+class Repeated(Field[list[Any]]):
     """A query parameter that can be sent several times. The inner field loads each value."""
 
     def __init__(self, inner: fields.Field[Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.inner = inner
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        return [self.inner.deserialize(text, attr, data, **kwargs) for text in value]
+    def load_value(self, value: Any) -> list[Any]:
+        return [self.inner.deserialize(text) for text in value]

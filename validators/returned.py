@@ -45,7 +45,7 @@ class Ignored(Anything):
     """A property that is accepted and dropped."""
 
     def __init__(self, why: str = "", records: str = "", **kwargs: Any) -> None:
-        super().__init__(metadata={"description": f"Ignored. {why}".strip(), "records": records}, **kwargs)
+        super().__init__(description=f"Ignored. {why}".strip(), metadata={"records": records}, **kwargs)
 
     def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         """Drop the value."""
@@ -65,7 +65,7 @@ class ReadOnly(Anything):
 
     def __init__(self, operation: str, records: str, **kwargs: Any) -> None:
         self.refusal = "must be omitted or unchanged" + (f" ({operation} changes it)" if operation else "")
-        super().__init__(metadata={"description": f"Read-only: {self.refusal}.", "records": records}, **kwargs)
+        super().__init__(description=f"Read-only: {self.refusal}.", metadata={"records": records}, **kwargs)
 
     def deserialize(self, value: Any, *_: Any, **__: Any) -> Any:
         """Return the value as ReadOnlyValue."""

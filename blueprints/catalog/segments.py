@@ -178,10 +178,7 @@ def require_in_any_project(conn: Connection, permission: str) -> Actor:
 
 
 def require_in_project(conn: Connection, permission: str, project: str | None) -> None:
-    """Raise 403 unless the caller can change segments of the project. None: segments of all projects.
-
-    Raise 400 if the project does not exist.
-    """
+    """Raise 403 unless the caller can change segments of the project (None: of all), 400 if it is unknown."""
     if project is None:
         require(conn, permission)
         return
@@ -198,10 +195,7 @@ def hold_project(conn: Connection, project: str | None) -> None:
 
 
 def lock_changeable(conn: Connection, permission: str, segment_id: str) -> tuple[Actor, dict[str, Any] | None]:
-    """Lock a segment, and return the caller and the segment, or None if the caller cannot see the segment.
-
-    Raise 403 unless the caller can change the segment.
-    """
+    """Return the caller and the locked segment, or None if it is hidden. Raise 403 if they cannot change it."""
     actor = require_in_any_project(conn, permission)
     segment = segments.lock(conn, id_in_path(segment_id), actor.viewer)
     if segment is not None:
@@ -210,10 +204,7 @@ def lock_changeable(conn: Connection, permission: str, segment_id: str) -> tuple
 
 
 def check_segment(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """Raise 400 for invalid constraints.
-
-    before: the record that the payload replaces.
-    """
+    """Raise 400 for invalid constraints. before: the record that the payload replaces."""
     replaced = [{"values": [], **constraint} for constraint in before["constraints"]] if before else []
     check_constraints(conn, payload["constraints"], replaced)
     limit = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(replaced))

@@ -43,13 +43,7 @@ def create_strategy_type() -> Response:
     with transaction() as conn, unique_or_409(strategy_types.TAKEN):
         actor = require(conn, "CREATE_STRATEGY")
         payload = load(CreateStrategyType())
-        details = {
-            "title": payload.get("title"),
-            "description": payload.get("description"),
-            "deprecated": payload["deprecated"],
-            "parameters": payload["parameters"],
-        }
-        strategy_type = strategy_types.insert(conn, payload["name"], **details)
+        strategy_type = strategy_types.insert(conn, {"title": None, "description": None} | payload)
         events.record(conn, Event("strategy-created", actor, data=strategy_type))
     return created(json_text(strategy_type), "strategies/{}", strategy_type["name"])
 

@@ -3,23 +3,22 @@
 Pages read with the functions of sql/ that the API uses. Their forms call the documented API by static/console.js.
 """
 
-from flask import Blueprint
+from flask import Blueprint, Response, current_app, request
+from werkzeug.exceptions import NotFound
 
 from blueprints.pages import (
     admin,
-    api_tokens,
     applications,
     assets,
     catalog,
-    console,
     errors,
     evaluation,
     events,
     flag,
-    groups,
     insights,
     login,
     new_user,
+    people,
     profile,
     project,
     project_access,
@@ -28,11 +27,10 @@ from blueprints.pages import (
     reset_password,
     roles,
     segments,
-    service_accounts,
-    signup_tokens,
     strategy,
-    users,
+    tokens,
 )
+from blueprints.pages.plain_forms import see_other
 
 ALL = (
     assets.bp,  # /static
@@ -45,7 +43,7 @@ ALL = (
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…
     events.bp,  # /events, /events/download
     insights.bp,  # /insights
-    api_tokens.bp,  # /admin/api-tokens
+    tokens.api_tokens_bp,  # /admin/api-tokens
     segments.bp,  # /admin/segments, /admin/segments/…
     catalog.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
     applications.bp,  # /admin/applications, /admin/applications/…
@@ -54,15 +52,28 @@ ALL = (
     reset_password.bp,  # /reset-password
     profile.bp,  # /profile
     admin.bp,  # /admin
-    users.bp,  # /admin/users
-    groups.bp,  # /admin/groups, /admin/groups/…
+    people.users_bp,  # /admin/users
+    people.groups_bp,  # /admin/groups, /admin/groups/…
     roles.bp,  # /admin/roles, /admin/roles/new, /admin/roles/…
-    service_accounts.bp,  # /admin/service-accounts
-    signup_tokens.bp,  # /admin/signup-tokens
+    people.service_accounts_bp,  # /admin/service-accounts
+    tokens.signup_tokens_bp,  # /admin/signup-tokens
 )
+
+# The pages that stay if the setting CONSOLE switches the others off.
+ALWAYS_ON = {"pages.assets", "pages.login", "pages.new_user", "pages.reset_password"}
 
 bp = Blueprint("pages", __name__, template_folder="templates")
 for blueprint in ALL:
     bp.register_blueprint(blueprint)
-console.init_blueprint(bp)
 errors.init_blueprint(bp)
+
+
+@bp.before_request
+def refuse_if_off() -> Response | None:
+    """Raise 404 for the pages of the console if it is off. The start page leads to the login form instead."""
+    if current_app.config["CONSOLE"] or request.blueprint in ALWAYS_ON:
+        return None
+    # Our choice: logins and logouts end at the start page.
+    if request.path == "/":
+        return see_other("/login")
+    raise NotFound

@@ -27,10 +27,8 @@ FIELDS = ("userId", "sessionId", "remoteAddress", "appName")
 class Properties(Text):
     """Properties of a context, one name=value on each line. Loaded as an object."""
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        lines = [
-            line.partition("=") for line in super()._deserialize(value, *args, **kwargs).splitlines() if line.strip()
-        ]
+    def load_value(self, value: Any) -> Any:
+        lines = [line.partition("=") for line in super().load_value(value).splitlines() if line.strip()]
         wrong = [name for name, equals, _ in lines if not equals]
         if wrong:
             raise ValidationError(f"must have lines like plan=gold. This line is different: {wrong[0][:100]}")

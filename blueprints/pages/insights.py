@@ -74,6 +74,7 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str]) -> list[Plot]:
         return Plot(title, unit, days, series, weeks)
 
     types = split(trends["environmentTypeTrends"], "environmentType", "totalUpdates", days, 0)
+    changes = [Series(name, values, style) for style, (name, values) in enumerate(types.items())]
     states = {"total": "All", "active": "Active", "potentiallyStale": "Potentially stale", "stale": "Stale"}
     return [
         total("flagTrends", "Flags", "flags", states),
@@ -83,14 +84,9 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str]) -> list[Plot]:
         by_project("projectFlagTrends", "Members by project", "users", "users"),
         by_project("metricsSummaryTrends", "Evaluations by project", "evaluations", "totalRequests", 0, ended),
         by_project("metricsSummaryTrends", "Applications by project", "applications", "totalApps", 0, ended),
-        Plot("Changes by type of environment", "events", days, lines_of(types), ended),
+        Plot("Changes by type of environment", "events", days, changes, ended),
         total("userTrends", "Users", "users", {"total": "All", "active": "Active", "inactive": "Inactive"}),
     ]
-
-
-def lines_of(types: Mapping[str, list[Any]]) -> list[Series]:
-    """Return a line for each type."""
-    return [Series(name, values, style) for style, (name, values) in enumerate(types.items())]
 
 
 def split(

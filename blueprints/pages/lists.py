@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from serving.request_data import load_query
 from validators import Query
-from validators.fields import Text, WholeNumber
+from validators.fields import Text
+from validators.query_fields import WholeNumber
 
 # Rows of a page.
 PAGE_SIZE = 50
@@ -21,10 +22,7 @@ class ListQuery(Query):
 
 
 def list_page(items: Sequence[Mapping[str, Any]], *names: str) -> dict[str, Any]:
-    """Return one page of the items that contain the text of the query in a property with one of these names.
-
-    The macros search() and pager() need the result.
-    """
+    """Return, for search() and pager(), one page of the items that contain the query in one of these properties."""
     query = load_query(ListQuery)
     text = query["query"].strip().lower()
     found = [item for item in items if any(text in (item.get(name) or "").lower() for name in names)]

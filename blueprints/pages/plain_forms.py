@@ -29,10 +29,7 @@ def refuse_other_sites() -> None:
 
 
 def load_form(schema: Body, **more: str) -> dict[str, Any]:
-    """Return the fields of the form, read by a schema of the API. Raise 400 if one is invalid.
-
-    more: fields that are not in the form. Empty fields count as omitted.
-    """
+    """Return the fields of the form and more, read by a schema of the API. Empty fields count as omitted."""
     return load_or_400(schema, {name: text for name in names_of(schema) if (text := request.form.get(name))} | more)
 
 
@@ -92,10 +89,7 @@ def see_other(path: str, session: str | None = None) -> Response:
 
 
 def log_in_with_new_password(username: str, password: str) -> Response:
-    """Log in with the password that was just set, and open the start page.
-
-    If that is refused, for example because the name has to wait after wrong passwords, show the login form.
-    """
+    """Log in with the new password, and open the start page. If the login is refused, show the login form."""
     # Our choice: the API creates no session here, but people expect to be logged in.
     try:
         session, _ = login.log_in(username, password, client_address(), replaced_session())

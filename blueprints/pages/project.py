@@ -31,8 +31,8 @@ SORTS = {
 class TagText(Text):
     """A tag as type:value."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        text = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> Any:
+        text = super().load_value(value)
         if not 0 < text.find(":") < len(text) - 1:
             raise ValidationError("must be a type and a value, such as simple:beta")
         return text
@@ -98,10 +98,7 @@ def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str,
 def search(
     conn: Connection, reader: Reader, project_id: str, state: str, chosen: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return one page of the live or archived flags that match, and what the macro pager() needs.
-
-    state: live or archived. chosen: the filters. If one of them is wrong, it is None, and no flag is found.
-    """
+    """Return a page of the live or archived flags that match, for pager(). chosen: None if a filter is wrong."""
     found: dict[str, Any] = {"features": [], "total": 0}
     offset = 0
     if chosen is not None:

@@ -56,10 +56,7 @@ def show_segment(segment_id: str) -> Response:
 
 
 def form_choices(conn: Connection, reader: Reader, permission: str) -> dict[str, Any]:
-    """Return what the form offers: context fields, operators, and the projects whose segments the reader may change.
-
-    permission: the one that is needed for all projects.
-    """
+    """Return the context fields, operators, and the projects whose segments the reader may change."""
     text = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
     projects = [
         project

@@ -41,9 +41,8 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
             "segments": [],
             "variants": [],
         }
-        choices = form_choices(conn, reader, strategy, project_id, is_new=True)
-    place = {"project": project, "flag_name": feature_name, "environment": environment}
-    return page("flag/strategy.html", strategy=strategy, is_new=True, **place, **choices)
+        choices = form_choices(conn, reader, strategy, project, is_new=True)
+    return page("flag/strategy.html", flag_name=feature_name, environment=environment, **choices)
 
 
 @bp.get(f"{STRATEGIES}/<strategy_id>")
@@ -53,16 +52,14 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
         reader = require_reader(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         found = strategies.get(conn, project_id, feature_name, environment, strategy_id) or abort(404, NO_STRATEGY)
         project = read_project(conn, project_id, reader)
-        strategy = json.loads(found)
-        choices = form_choices(conn, reader, strategy, project_id, is_new=False)
-    place = {"project": project, "flag_name": feature_name, "environment": environment}
-    return page("flag/strategy.html", strategy=strategy, is_new=False, **place, **choices)
+        choices = form_choices(conn, reader, json.loads(found), project, is_new=False)
+    return page("flag/strategy.html", flag_name=feature_name, environment=environment, **choices)
 
 
 def form_choices(
-    conn: Connection, reader: Reader, strategy: dict[str, Any], project_id: str, *, is_new: bool
+    conn: Connection, reader: Reader, strategy: dict[str, Any], project: dict[str, Any], *, is_new: bool
 ) -> dict[str, Any]:
-    """Return what the form offers: strategy types with the fields of their parameters, context fields and segments.
+    """Return the strategy, and what its form offers: types with the fields of parameters, context fields, segments.
 
     The type of a strategy cannot change. The parameters of a new one are those of a gradual rollout. Raise 404 if the
     strategy type does not exist.
@@ -75,26 +72,23 @@ def form_choices(
     offered = [kind for kind in types if kind is chosen or (is_new and not kind["deprecated"])]
     for kind in offered:
         known_values = {} if is_new and kind["name"] != "flexibleRollout" else parameters
-        kind["fields"] = [parameter_field(one, known_values, sticky) for one in kind["parameters"] if has_field(one)]
+        # A name with a dot would become an object in the request of the form.
+        named = [parameter for parameter in kind["parameters"] if "." not in parameter["name"]]
+        kind["fields"] = [parameter_field(parameter, known_values, sticky) for parameter in named]
     shown = {field["name"] for field in chosen["fields"]}
     return {
+        "project": project,
+        "strategy": strategy,
+        "is_new": is_new,
         "types": offered,
         "kept": {} if is_new else {name: text for name, text in parameters.items() if name not in shown},
-        "known_segments": list_segments(conn, reader, strategy["segments"], project_id),
+        "known_segments": list_segments(conn, reader, strategy["segments"], project["id"]),
         **constraint_choices(known),
     }
 
 
-def has_field(parameter: dict[str, Any]) -> bool:
-    """Return whether a parameter has a field in the form. A name with a dot would become an object in its request."""
-    return "." not in parameter["name"]
-
-
 def parameter_field(parameter: dict[str, Any], parameters: dict[str, str], sticky: list[str]) -> dict[str, Any]:
-    """Return a parameter of the strategy type with its text (None: not set), control and choices.
-
-    A slider or a list of choices must not change a value that it cannot show.
-    """
+    """Return a parameter with its text (None: not set), and a control that can show its value."""
     text = parameters.get(parameter["name"])
     choices: list[str] = []
     if parameter["type"] == "boolean":

@@ -155,10 +155,7 @@ def delete_role(role_id: str) -> Response:
 
 
 def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Lock a custom role and return it in the form of events.
-
-    Raise 404 if it does not exist, 409 if it is predefined, and 400 if the change has another type.
-    """
+    """Lock a role and return it as events do. Raise 404, 409 if it is predefined, or 400 for another type."""
     role = roles.lock(conn, role_id) or abort(404, "No role has that id.")
     if role["type"] in ("root", "project"):
         abort(409, "A predefined role cannot be changed or deleted.")
@@ -176,10 +173,7 @@ def refuse_assigned(holders: dict[str, int]) -> None:
 
 
 def resolve_permissions(conn: Connection, payload: Sequence[dict], type: str) -> list[tuple[str, str | None]]:
-    """Return (name, environment) of each permission in the payload. Raise 400 that names each invalid one.
-
-    type: the type of the role.
-    """
+    """Return (name, environment) of each permission, or raise 400. type: the type of the role."""
     ids, names, environments = ([item.get(key) for item in payload] for key in ("id", "name", "environment"))
     resolved = permissions.resolve(conn, ids, names, environments)
     problems = [

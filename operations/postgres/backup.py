@@ -37,10 +37,7 @@ def programs(server: int) -> Path:
 
 
 def connection_of(url: str) -> tuple[dict[str, str], str]:
-    """Return the environment variables and the option --dbname for a program of PostgreSQL.
-
-    Secrets are in the environment, because all users of the machine can read options.
-    """
+    """Return the environment and --dbname for a program of PostgreSQL. All users can read its options."""
     parts = {name: str(text) for name, text in conninfo_to_dict(url).items()}
     secrets = {option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*"}
     environ = {**os.environ, "PGCONNECT_TIMEOUT": "3"}
@@ -107,10 +104,7 @@ NEW_STATEMENTS = re.compile(
 
 
 def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
-    """Restore a backup in one transaction, into an empty database or in place of an instance.
-
-    Raises DatabaseProblem if the backup cannot be restored. Then nothing has changed.
-    """
+    """Restore a backup in one transaction, or raise DatabaseProblem. replace: drop the instance first."""
     if migrate.version(conn) == 0:
         migrate.require_empty(conn)
     elif not replace:

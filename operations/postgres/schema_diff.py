@@ -18,10 +18,7 @@ CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS {schema}"
 
 
 def schema_diff(conn: Connection, url: str) -> list[str]:
-    """Return the lines of a diff from schema.sql to this database. The list is empty if they are the same.
-
-    Raises DatabaseProblem if the role cannot create databases.
-    """
+    """Return the lines of a diff from schema.sql, none if equal. Raise DatabaseProblem without CREATEDB."""
     name = f"flags_schema_{secrets.token_hex(8)}"
     fresh_url = make_conninfo(url, dbname=name)
     try:
@@ -44,10 +41,7 @@ def schema_diff(conn: Connection, url: str) -> list[str]:
 
 
 def schema_of(conn: Connection, url: str) -> list[str]:
-    """Return the lines that pg_dump writes about a schema, without comments.
-
-    PostgreSQL describes the schema public by a comment, which restore --replace drops with the schema.
-    """
+    """Return the lines of pg_dump about a schema, without comments: restore --replace drops that of public."""
     with NamedTemporaryFile() as file:
         backup.pg_dump(conn, url, "--schema-only", "--no-owner", "--no-comments", f"--file={file.name}")
         lines = backup.NEW_STATEMENTS.sub(b"", Path(file.name).read_bytes()).decode().splitlines()

@@ -28,10 +28,7 @@ GET_SERVER = """
 
 
 def get_server(conn: Connection) -> DictRow:
-    """Return version, encoding, is_read_only, is_standby, connections for this role, and unsafe.
-
-    unsafe: the durability settings that are off.
-    """
+    """Return version, encoding, is_read_only, is_standby, connections for this role, and unsafe settings."""
     row = one(conn, GET_SERVER)
     assert row is not None
     return row
@@ -56,10 +53,7 @@ STANDBYS = """
 
 
 def standbys(conn: Connection) -> list[DictRow]:
-    """Return the standbys of this server: name, is_connected, and bytes and seconds behind.
-
-    Unknown numbers are None.
-    """
+    """Return the standbys: name, is_connected, and bytes and seconds behind (None if unknown)."""
     return rows(conn, STANDBYS)
 
 

@@ -108,10 +108,7 @@ def insert(
     sort_order: int = 10,
     legal_values: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """Insert a context field and return its record.
-
-    Raises UniqueViolation of context_fields_pkey if the name is taken.
-    """
+    """Insert a context field and return its record. Raise UniqueViolation if the name is taken."""
     params: dict[str, Any] = {
         "name": name,
         "description": description,
@@ -184,10 +181,7 @@ STRATEGIES: LiteralString = f"""
 
 
 def list_strategies(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """Return the strategies of live flags in visible projects that use the field themselves, as JSON text.
-
-    None if the field does not exist.
-    """
+    """Return visible strategies of live flags with the field as JSON text. None: no such field."""
     return value(conn, STRATEGIES, {"name": name, "viewer": viewer})
 
 
@@ -211,9 +205,6 @@ HOLD_LEGAL_VALUES: LiteralString = f"{LEGAL_VALUES} FOR KEY SHARE"
 
 
 def list_legal_values(conn: Connection, names: Sequence[str], *, share: bool = False) -> dict[str, set[str]]:
-    """Return the legal values of each of these context fields that exists. An empty set: all values are legal.
-
-    share: keep the fields from being deleted.
-    """
+    """Return the legal values (empty: all) of those fields that exist. share: keep the fields."""
     found = rows(conn, HOLD_LEGAL_VALUES if share else LEGAL_VALUES, {"names": list(names)})
     return {row["name"]: set(row["legal_values"]) for row in found}

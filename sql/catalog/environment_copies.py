@@ -68,10 +68,7 @@ COPY_FLAGS = """
 
 
 def copy_flags(conn: Connection, source: str, copy: str) -> None:
-    """Add the copy to all flags of the projects that are linked to it.
-
-    The flags are disabled in the copy, and have the same strategies and variants there as in the source.
-    """
+    """Add the copy, disabled, with strategies and variants, to all flags of the projects linked to it."""
     run(conn, COPY_FLAGS, {"source": source, "copy": copy})
 
 

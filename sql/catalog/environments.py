@@ -114,10 +114,7 @@ def insert(
     enabled: bool = True,
     sort_order: int | None = None,
 ) -> dict[str, Any]:
-    """Insert an environment and return its record. sort_order None: after all others.
-
-    Raises UniqueViolation of environments_pkey if the name is taken.
-    """
+    """Insert an environment (sort_order None: last). Return its record. Raise UniqueViolation."""
     return value(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order})
 
 

@@ -20,10 +20,7 @@ STRATEGIES: LiteralString = f"""
 
 
 def list_strategies(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
-    """Return {"strategies": [...], "changeRequestStrategies": []} as JSON text.
-
-    Only strategies of live flags in projects that the viewer sees. None if the viewer sees no such segment.
-    """
+    """Return the visible strategies of live flags with a segment as JSON text. None: no visible segment."""
     return value(conn, STRATEGIES, {"id": segment_id, "viewer": viewer})
 
 

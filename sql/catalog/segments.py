@@ -101,10 +101,7 @@ def insert(
     project: str | None = None,
     created_by: str | None = None,
 ) -> int:
-    """Insert a segment, with project None for all projects, and return its id.
-
-    Raises UniqueViolation of segments_name_key if the name is taken.
-    """
+    """Insert a segment (project None: for all) and return its id. Raise UniqueViolation for a taken name."""
     params = {
         "name": name,
         "description": description,
@@ -127,10 +124,7 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, segment_id: int, segment: Mapping[str, Any]) -> dict[str, Any]:
-    """Set every field of a segment that can change. Return its record.
-
-    Raises UniqueViolation of segments_name_key if the name is taken.
-    """
+    """Set every field that can change, and return the record. Raise UniqueViolation if the name is taken."""
     return value(conn, UPDATE, {**segment, "id": segment_id, "constraints": as_json(segment["constraints"])})
 
 

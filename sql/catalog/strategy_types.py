@@ -58,21 +58,9 @@ INSERT: LiteralString = f"""
 """
 
 
-def insert(
-    conn: Connection,
-    name: str,
-    *,
-    title: str | None,
-    description: str | None,
-    parameters: list[Any],
-    deprecated: bool = False,
-) -> dict[str, Any]:
-    """Insert a strategy type and return its record.
-
-    Raises UniqueViolation of strategy_types_pkey if the name is taken.
-    """
-    params = {"name": name, "title": title, "description": description, "deprecated": deprecated}
-    return value(conn, INSERT, params | {"parameters": as_json(parameters)})
+def insert(conn: Connection, strategy_type: Mapping[str, Any]) -> dict[str, Any]:
+    """Insert a strategy type and return its record. Raises UniqueViolation if the name is taken."""
+    return value(conn, INSERT, {**strategy_type, "parameters": as_json(strategy_type["parameters"])})
 
 
 UPDATE: LiteralString = f"""

@@ -34,10 +34,7 @@ DEFAULT_PLACE: LiteralString = "concat('default strategy of project ', project_i
 
 
 def places(uses: LiteralString) -> LiteralString:
-    """Return a statement that lists the different places of uses, null for those that the viewer does not see.
-
-    uses: a SELECT of project_id (null: no project) and place, in words.
-    """
+    """Return a statement for the places of uses (project_id, place), null for those that the viewer does not see."""
     return f"""
     SELECT CASE WHEN project_id IS NULL OR projects.id IS NOT NULL THEN place END AS place
       FROM (SELECT DISTINCT project_id, place FROM ({uses}) AS found) AS uses

@@ -73,10 +73,7 @@ LIST_FLAGS: LiteralString = """
 
 
 def list_flags(conn: Connection, type: str, tag_value: str) -> Sequence[DictRow]:
-    """Return name, project_id and the other tags of each flag with this tag, live or archived, by name.
-
-    Keep other transactions from removing the tag from these flags.
-    """
+    """Lock the flags with this tag. Return name, project_id and the other tags of each, by name."""
     return rows(conn, LIST_FLAGS, {"type": type, "value": tag_value})
 
 

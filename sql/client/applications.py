@@ -64,10 +64,7 @@ SEE: LiteralString = f"""
 
 
 def see(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> set[str]:
-    """Mark applications as seen now. Return the names of those that exist.
-
-    strategies: the strategy types that each can evaluate, by its name, or None if it did not say.
-    """
+    """Mark applications as seen. Return the names of those that exist. strategies: by name, None if unknown."""
     return {row["name"] for row in rows(conn, SEE, application_columns(strategies))}
 
 

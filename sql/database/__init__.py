@@ -166,10 +166,7 @@ def note_events(conn: Connection, types: Iterable[str]) -> None:
 
 @lru_cache(maxsize=1000)
 def unindented(statement: LiteralString) -> LiteralString:
-    """Return the statement without indentation.
-
-    psycopg caches parsed statements only up to 4,096 characters.
-    """
+    """Return the statement without indentation: psycopg caches parsed statements up to 4,096 characters."""
     return "\n".join(line.strip() for line in statement.splitlines())
 
 
@@ -207,10 +204,7 @@ def run(conn: Connection, statement: LiteralString, params: Params | None = None
 
 
 def as_json(document: Any) -> str:
-    """Return a document as compact JSON text. Keys keep their order.
-
-    Non-ASCII characters are not escaped, so that searches find them.
-    """
+    """Return a document as compact JSON text, in its order. Non-ASCII text stays, so that searches find it."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

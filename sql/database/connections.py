@@ -74,10 +74,7 @@ def deadline(conn: Connection, seconds: float) -> Iterator[None]:
 
 
 def discard_if_closed(conn: Connection) -> None:
-    """Close an idle connection if the server has disconnected.
-
-    A disconnect makes the socket readable, so this check needs no round trip.
-    """
+    """Close an idle connection if its socket is readable, because the server has disconnected."""
     # select() does not work with descriptors above 1023.
     poll = select.poll()
     poll.register(conn.fileno(), select.POLLIN)

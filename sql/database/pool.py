@@ -1,4 +1,9 @@
-"""The connection pool of one process, with a circuit breaker that fails fast while the database is unavailable."""
+"""The connection pool of one process, with a circuit breaker that fails fast while the database is unavailable.
+
+Written for psycopg_pool 3.3 (bounded in setup.cfg). All that we override of it is in WarmPool, and not documented:
+ConnectionPool._get_ready_connection() and the deque _pool. An option of the pool for the order of its connections would
+replace both.
+"""
 
 import logging
 import time
@@ -12,7 +17,6 @@ from psycopg.errors import AdminShutdown, ConnectionTimeout, ReadOnlySqlTransact
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from sql.database.connections import Connection, DatabaseUnavailable, DeadlineConnection, discard_if_closed, send
-from sql.database.warm_pool import WarmPool
 
 # Seconds without a response from the database after which a connection is tested before a request gets it.
 SILENCE = 1.0
@@ -34,6 +38,18 @@ class Meter(Protocol):
     def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]: ...
     def count_events(self, types: Iterable[str]) -> None: ...
     def count_dropped(self, what: str, number: int) -> None: ...
+
+
+class WarmPool(ConnectionPool[DeadlineConnection]):
+    """A pool that lends the connection that was used last. PostgreSQL has planned its statements already.
+
+    psycopg's pool lends the connection that was not used for the longest time. After a burst of requests, a single
+    client then gets another connection at each request, and waits for its plans.
+    """
+
+    def _get_ready_connection(self, timeout: float | None) -> DeadlineConnection | None:
+        self._pool.rotate(1)
+        return super()._get_ready_connection(timeout)
 
 
 class Database:

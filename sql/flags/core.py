@@ -230,10 +230,7 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> dict[int, DictRow]:
-    """Set type, description, impressionData and stale of flags with these ids, and return their STATE by id.
-
-    A stale flag keeps its date.
-    """
+    """Set type, description, impressionData and stale of flags. Return their STATE by id."""
     params = {"flags": as_json([{key: flag[key] for key in CHANGEABLE} for flag in flags])}
     return {row["id"]: row for row in rows(conn, UPDATE, params)}
 

@@ -124,10 +124,7 @@ COPY = """
 
 
 def copy(conn: Connection, source: int, copy: int, *, group_id: str | None) -> None:
-    """Copy strategies, variants and dependencies of a flag to a new flag, in the environments of the new one.
-
-    group_id: the new groupId of strategies that have one. None keeps it.
-    """
+    """Copy strategies, variants and dependencies to a new flag. group_id: a new groupId, None to keep it."""
     run(conn, COPY, {"source": source, "copy": copy, "group_id": group_id})
 
 

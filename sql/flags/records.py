@@ -218,8 +218,5 @@ GET: LiteralString = f"""SELECT ({FLAG})::text
 
 
 def get(conn: Connection, project: str, name: str, user_id: int | None) -> str | None:
-    """Return the Flag record as JSON text, with the favorite of the user (None: an API token).
-
-    None if the project has no such live flag.
-    """
+    """Return the Flag record of a live flag as JSON text, with the favorite of the user, or None."""
     return value(conn, GET, {"project": project, "name": name, "user_id": user_id})

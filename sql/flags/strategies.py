@@ -201,10 +201,7 @@ INSERT = """
 
 
 def insert(conn: Connection, environment: str, strategies: Sequence[Mapping[str, Any]]) -> None:
-    """Insert strategies without variants: Strategy records with id, flagId and sortOrder.
-
-    Raises UniqueViolation if an id is in use.
-    """
+    """Insert Strategy records with id, flagId and sortOrder, without variants. Raise UniqueViolation."""
     run(conn, INSERT, {"environment": environment, "strategies": as_json(strategies)})
 
 

@@ -44,10 +44,7 @@ SUMMARY: LiteralString = f"""{REQUESTED}
 
 
 def get_summary(conn: Connection, name: str, viewer: int | None) -> str | None:
-    """Return the usage of a flag in the present hour and its applications as JSON text.
-
-    None if the viewer sees no live or archived flag with this name.
-    """
+    """Return usage of the present hour and applications of a flag that the viewer sees as JSON text, or None."""
     return value(conn, SUMMARY, {"name": name, "viewer": viewer})
 
 

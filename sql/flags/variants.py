@@ -85,10 +85,7 @@ INSERT = """
 
 
 def insert(conn: Connection, owners: Sequence[Mapping[str, Any]]) -> None:
-    """Insert variants with balanced weights, given as [{flagId, environment, strategyId, variants}].
-
-    strategyId is None for variants of the flag itself.
-    """
+    """Insert balanced variants: [{flagId, environment, strategyId (None: of the flag itself), variants}]."""
     if any(owner["variants"] for owner in owners):
         run(conn, INSERT, {"owners": as_json(owners)})
 

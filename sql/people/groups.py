@@ -110,10 +110,7 @@ def insert(
     mappings_sso: Sequence[str] = (),
     created_by: str | None = None,
 ) -> int:
-    """Insert a group without members and return its id.
-
-    Raises UniqueViolation of groups_name_key if the name is taken.
-    """
+    """Insert a group without members and return its id. Raise UniqueViolation if the name is taken."""
     params = {
         "name": name,
         "description": description,
@@ -171,8 +168,5 @@ SET_USERS = """
 
 
 def set_users(conn: Connection, group_id: int, user_ids: Sequence[int], *, created_by: str) -> None:
-    """Replace the members of a group, in this order. Members who stay keep their date.
-
-    Triggers keep the dates of the others.
-    """
+    """Replace the members of a group, in this order. Triggers keep the dates of those who stay."""
     run(conn, SET_USERS, {"id": group_id, "users": list(user_ids), "created_by": created_by})

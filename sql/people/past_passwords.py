@@ -22,10 +22,7 @@ FIND = """
 
 
 def find(conn: Connection, user_id: int) -> DictRow | None:
-    """Return id, name, username, email, password_hash and last_hashes of a user, or None.
-
-    last_hashes: the hashes of the passwords that the user cannot choose again.
-    """
+    """Return id, name, username, email, password_hash and last_hashes (refused passwords) of a user, or None."""
     return one(conn, FIND, {"user_id": user_id, "past": REMEMBERED - 1})
 
 

@@ -52,10 +52,7 @@ TREE: LiteralString = f"""
 
 
 def tree(conn: Connection, held: Collection[str] = ()) -> str:
-    """Return the permissions as JSON text: those of the instance, of projects, and of each environment.
-
-    Permissions without an effect are omitted, unless they are held.
-    """
+    """Return the permissions as JSON text. Those without an effect are omitted, unless they are held."""
     return value(conn, TREE, {"hidden": list(WITHOUT_EFFECT.difference(held))})
 
 

@@ -42,10 +42,7 @@ COUNT = "SELECT count(*) FROM personal_tokens WHERE user_id = %(user_id)s"
 
 
 def count(conn: Connection, user_id: int) -> int | None:
-    """Return the number of tokens of a user, expired ones too, or None if the user was deleted.
-
-    Other transactions that count them wait for the end of this one.
-    """
+    """Return the number of tokens, None for a deleted user. Others that count wait for this transaction."""
     if one(conn, LOCK_OWNER, {"user_id": user_id}) is None:
         return None
     return value(conn, COUNT, {"user_id": user_id})
@@ -59,10 +56,7 @@ INSERT = """
 
 
 def insert(conn: Connection, user_id: int, description: str, expires_at: datetime) -> str:
-    """Insert a token and return its secret: user: and 64 hexadecimal characters.
-
-    Raises UniqueViolation of personal_tokens_description_key if the user has a token with this description.
-    """
+    """Insert a token and return its secret. Raise UniqueViolation if the description is taken."""
     secret = f"user:{secrets.token_hex(32)}"
     value(
         conn,

@@ -24,10 +24,7 @@ HOLD = """
 
 
 def hold(conn: Connection, key: int | str) -> DictRow | None:
-    """Return id and is_admin of the root role with this id or name, or None, and keep it from being deleted.
-
-    Names match in upper or lower case.
-    """
+    """Keep and return (id, is_admin) the root role with this id, or with this name in any case, or None."""
     return one(conn, HOLD, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
 
 

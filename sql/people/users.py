@@ -10,10 +10,7 @@ from sql.database import Connection, one, rows, run, value
 
 # Our choice: these fields. imageUrl is a stored URL or omitted, so that no image service receives e-mail addresses.
 def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
-    """Return the User record of a row of users, as an SQL expression.
-
-    A nullable field is null, an optional one omitted.
-    """
+    """Return the User record of a row of users, as an SQL expression. Optional fields are omitted."""
     return f"""
     json_merge(
         json_build_object(
@@ -68,10 +65,7 @@ def any_exists(conn: Connection) -> bool:
 
 
 def find_for_login(conn: Connection, login: str) -> DictRow | None:
-    """Return id, username, email and password_hash of the user with this user name or e-mail address, or None.
-
-    Only the user name is case-sensitive.
-    """
+    """Return id, username, email and password_hash by user name (case-sensitive) or e-mail, or None."""
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
 
 
@@ -103,10 +97,7 @@ def insert(
     root_role: int,
     account_type: str = "User",
 ) -> dict[str, Any]:
-    """Insert a user. Return id, name, username, email and rootRole.
-
-    Raises UniqueViolation of users_email_key or users_username_key if the address or the user name is taken.
-    """
+    """Insert a user. Return id, name, username, email and rootRole. Raise UniqueViolation."""
     params = {
         "name": name,
         "username": username,
@@ -181,10 +172,7 @@ LOCK_BY_LOGIN: LiteralString = f"""
 
 
 def lock_by_login(conn: Connection, login: str) -> dict[str, Any] | None:
-    """Lock the user with this user name (case-sensitive) or e-mail address (not).
-
-    Return the same as insert(), or None.
-    """
+    """Lock a user by user name (case-sensitive) or e-mail. Return the same as insert(), or None."""
     return value(conn, LOCK_BY_LOGIN, {"login": login, "email": login.lower()})
 
 
@@ -199,10 +187,7 @@ LOCK: LiteralString = f"""
 
 
 def lock(conn: Connection, user_id: int, account_type: str = "User") -> dict[str, Any] | None:
-    """Lock a user, or with account_type a service account.
-
-    Return the same as insert(), or None if it does not exist.
-    """
+    """Lock a user, or a service account. Return the same as insert(), or None."""
     return value(conn, LOCK, {"id": user_id, "account_type": account_type})
 
 
@@ -226,10 +211,7 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, user: Mapping[str, Any]) -> dict[str, Any]:
-    """Set name, email and rootRole of a user.
-
-    Return the same as insert(). Raises UniqueViolation of users_email_key.
-    """
+    """Set name, email and rootRole. Return the same as insert(). Raise UniqueViolation."""
     return value(conn, UPDATE, user)
 
 

@@ -198,10 +198,7 @@ HOLD_LIVE = """
 
 
 def hold_live(conn: Connection, project: str) -> DictRow | None:
-    """Return id, feature_limit and naming_pattern of a live project, and keep it from changing.
-
-    None: unknown or archived.
-    """
+    """Keep a live project from changing. Return id, feature_limit and naming_pattern, or None."""
     return one(conn, HOLD_LIVE, {"id": project})
 
 

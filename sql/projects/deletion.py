@@ -55,10 +55,7 @@ UNLINK_API_TOKENS = "DELETE FROM api_key_projects WHERE project_id = %(id)s"
 
 
 def delete_api_tokens(conn: Connection, project_id: str) -> list[dict[str, Any]]:
-    """Delete the API tokens that are for this project only, and remove it from tokens for several projects.
-
-    Return the deleted tokens in the form of events.
-    """
+    """Delete and return (as events do) the API tokens for this project only. Remove it from other tokens."""
     rows(conn, LOCK_API_TOKENS, {"id": project_id})
     tokens = rows(conn, READ_API_TOKENS, {"id": project_id})
     run(conn, DELETE_API_TOKENS, {"ids": [token["id"] for token in tokens]})

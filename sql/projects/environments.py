@@ -101,10 +101,7 @@ ADD = """
 
 
 def add(conn: Connection, project: str, environment: str) -> None:
-    """Link an environment to a project and to all its flags, disabled.
-
-    Raises UniqueViolation of project_environments_pkey if the project has the environment.
-    """
+    """Link an environment to a project and its flags, disabled. Raise UniqueViolation if it has it."""
     run(conn, ADD, {"project": project, "environment": environment})
 
 

@@ -1,7 +1,5 @@
 """Favorite projects of users."""
 
-from typing import Any
-
 from sql.database import Connection, run
 
 # FOR KEY SHARE: a project that another transaction deletes is unknown.
@@ -17,8 +15,7 @@ ADD = """
 
 def add(conn: Connection, user_id: int, project_id: str) -> bool:
     """Add a project to a user's favorites. Return False if it was one before, or does not exist."""
-    params: dict[str, Any] = {"user_id": user_id, "project_id": project_id}
-    return run(conn, ADD, params) == 1
+    return run(conn, ADD, {"user_id": user_id, "project_id": project_id}) == 1
 
 
 REMOVE = "DELETE FROM project_favorites WHERE user_id = %(user_id)s AND project_id = %(project_id)s"

@@ -45,10 +45,7 @@ REPORT: LiteralString = f"""{OVERVIEW},
 
 
 def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
-    """Return the health report as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
-
-    user_id: the user whose favorites it shows. None: an API token.
-    """
+    """Return the report with favorites of the user as JSON text, or None if the texts exceed PAGE_BYTES."""
     return value(conn, REPORT, {"id": project_id, "user_id": user_id, "max_bytes": PAGE_BYTES})
 
 

@@ -5,10 +5,7 @@ from typing import LiteralString
 
 # Our choice: only its members see a private project, and users with the root role Admin, Editor or a custom one.
 def visible_to(viewer: LiteralString) -> LiteralString:
-    """Return the condition that a viewer sees a row of projects.
-
-    viewer: an SQL expression, the id of a user. Null stands for a caller who sees all projects, see Actor.viewer.
-    """
+    """Return the condition that a viewer sees a row of projects. viewer: SQL for a user's id, or null for all."""
     return f"""
         ({viewer} IS NULL
          OR projects.mode <> 'private'

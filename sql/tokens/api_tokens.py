@@ -51,10 +51,7 @@ def insert(
     expires_at: datetime | None = None,
     origins: Sequence[str] | None = None,
 ) -> int:
-    """Insert a token and return its id. environment None: all. projects empty: all. origins None: those of the setting.
-
-    Raises UniqueViolation of api_keys_digest_key if the secret is taken.
-    """
+    """Insert a token and return its id. environment None: all. projects (): all. origins None: the setting's."""
     params: dict[str, Any] = {
         "name": name,
         "kind": kind,
@@ -119,10 +116,7 @@ LIST: LiteralString = f"""
 
 
 def list_all(conn: Connection, kinds: Sequence[str], name: str | None = None) -> str:
-    """Return {"tokens": [...]} as JSON text: tokens of these kinds, oldest first, with their secrets or masks.
-
-    With a name, only tokens of that name.
-    """
+    """Return {"tokens": [...]} of these kinds, and this name, oldest first, with secrets or masks."""
     return value(conn, LIST, {"kinds": list(kinds), "name": name})
 
 
@@ -188,10 +182,7 @@ LOCK_OF_PROJECT: LiteralString = f"""
 
 
 def lock_of_project(conn: Connection, secret: str, project: str) -> DictRow | None:
-    """Lock a client or frontend token for a project.
-
-    Return id and is_shared (it is for other projects too), or None if the project has no such token.
-    """
+    """Lock a client or frontend token. Return id and is_shared with other projects, or None."""
     return one(conn, LOCK_OF_PROJECT, {"digest": digest(secret), "project": project})
 
 
@@ -259,10 +250,7 @@ HOLD_SCOPE = """
 
 
 def hold_scope(conn: Connection, environments: Sequence[str], projects: Sequence[str]) -> DictRow:
-    """Return environment (the first of these that exists, or None) and unknown_projects.
-
-    Existing environments and projects cannot be deleted until the transaction ends.
-    """
+    """Keep environments and projects. Return environment (the first that exists) and unknown_projects."""
     scope = one(conn, HOLD_SCOPE, {"environments": list(environments), "projects": list(projects)})
     assert scope is not None
     return scope

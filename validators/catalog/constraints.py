@@ -30,10 +30,10 @@ SEMVER = re.compile(
 class Operand(Text):
     """A text that many people write as a number. Unleash converts such numbers; the message says what to write."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+    def load_value(self, value: Any) -> str:
         if isinstance(value, int | float) and not isinstance(value, bool):
             raise ValidationError('must be a string: write the number in quotes, such as "5"')
-        return super()._deserialize(value, attr, data, **kwargs)
+        return super().load_value(value)
 
 
 class Constraint(Body):
@@ -44,19 +44,14 @@ class Constraint(Body):
         "must be a number|must be a date-time|must be a version|at least one value|is required"
     )
 
-    contextName = Text(min=1, max=100, required=True, metadata={"description": "Name of the context field."})
-    operator = OneOf(
-        OPERATORS, "one of the operators", required=True, metadata={"description": "Operator of the comparison."}
-    )
-    values = ListOf(
-        Operand(min=1, max=100), load_default=list, metadata={"description": "Values, for operators that take several."}
-    )
+    contextName = Text(min=1, max=100, required=True, description="Name of the context field.")
+    operator = OneOf(OPERATORS, "one of the operators", required=True, description="Operator of the comparison.")
+    values = ListOf(Operand(min=1, max=100), load_default=list, description="Values, for operators that take several.")
     value = Operand(
-        max=100,
-        metadata={"description": "Value, for an operator that takes only one: a number, a date-time or a version."},
+        max=100, description="Value, for an operator that takes only one: a number, a date-time or a version."
     )
-    inverted = Boolean(load_default=False, metadata={"description": "Whether the result is inverted."})
-    caseInsensitive = Boolean(load_default=False, metadata={"description": "Whether the comparison ignores case."})
+    inverted = Boolean(load_default=False, description="Whether the result is inverted.")
+    caseInsensitive = Boolean(load_default=False, description="Whether the comparison ignores case.")
 
     @validates_schema
     def check_values(self, data: dict[str, Any], **_: Any) -> None:

@@ -13,6 +13,7 @@ CONTEXT_FIELD = ResponseOnly(
     ignored=("createdAt", "usedInFeatures", "usedInProjects", "usedInSegments", *UNLEASH_ONLY["context field"]),
     read_only={"name": ""},
 )
+LEGAL_VALUES = "Legal values of the field. An empty list allows all values."
 
 
 class LegalValue(Body):
@@ -20,8 +21,8 @@ class LegalValue(Body):
 
     example: ClassVar[dict[str, Any]] = {"value": "NO", "description": "Norway"}
 
-    value = Text(min=1, max=100, required=True, metadata={"description": "Value of the field."})
-    description = Text(max=250, metadata={"description": "Meaning of the value."})
+    value = Text(min=1, max=100, required=True, description="Value of the field.")
+    description = Text(max=250, description="Meaning of the value.")
 
 
 class UpdateContextField(Body):
@@ -36,12 +37,10 @@ class UpdateContextField(Body):
     }
     beyond_json_schema: ClassVar[str] = "must not contain a value twice"
 
-    description = Text(max=250, allow_none=True, metadata={"description": "Description of the field."})
-    stickiness = Boolean(metadata={"description": "Whether the field can be used for stickiness."})
-    sortOrder = Position(metadata={"description": "Position in the list of fields."})
-    legalValues = ListOf(
-        Nested(LegalValue), metadata={"description": "Legal values of the field. An empty list allows all values."}
-    )
+    description = Text(max=250, allow_none=True, description="Description of the field.")
+    stickiness = Boolean(description="Whether the field can be used for stickiness.")
+    sortOrder = Position(description="Position in the list of fields.")
+    legalValues = ListOf(Nested(LegalValue), description=LEGAL_VALUES)
 
     @validates_schema
     def refuse_duplicates(self, data: dict[str, Any], **_: Any) -> None:
@@ -63,6 +62,6 @@ class CreateContextField(UpdateContextField):
         "legalValues": [LegalValue.example],
     }
 
-    name = Name(required=True, metadata={"description": "Name of the field."})
-    stickiness = Boolean(load_default=False, metadata={"description": "Whether the field can be used for stickiness."})
-    sortOrder = Position(load_default=10, metadata={"description": "Position in the list of fields."})
+    name = Name(required=True, description="Name of the field.")
+    stickiness = Boolean(load_default=False, description="Whether the field can be used for stickiness.")
+    sortOrder = Position(load_default=10, description="Position in the list of fields.")

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates
 
-from validators import Body
+from validators import Body, OpenBody
 from validators.fields import Boolean, ListOf, Name, ObjectOf, Position, Text, Trimmed
 from validators.flags.strategies import StrategyInput
 from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
@@ -20,6 +20,7 @@ ENVIRONMENT = ResponseOnly(
 )
 # Words that other paths have in place of the name of an environment, and that of all environments.
 RESERVED = frozenset({"validate", "update", "sort-order", "project", "*"})
+TYPE = "development, test, preproduction, production, or a type of your own."
 
 
 class EnvironmentName(Body):
@@ -30,9 +31,7 @@ class EnvironmentName(Body):
 
     name = Name(
         required=True,
-        metadata={
-            "description": "Name of the environment, of the characters A-Z a-z 0-9 - _ . ~ ! * ' ( ). It cannot change."
-        },
+        description="Name of the environment, of the characters A-Z a-z 0-9 - _ . ~ ! * ' ( ). It cannot change.",
     )
 
     @validates("name")
@@ -50,16 +49,9 @@ class CreateEnvironment(EnvironmentName):
 
     example: ClassVar = {"name": "staging", "type": "preproduction"}
 
-    type = Trimmed(
-        min=1,
-        max=100,
-        required=True,
-        metadata={"description": "development, test, preproduction, production, or a type of your own."},
-    )
-    enabled = Boolean(load_default=True, metadata={"description": "Whether new projects get the environment."})
-    sortOrder = Position(
-        load_default=None, metadata={"description": "Position in the list. By default, after the last environment."}
-    )
+    type = Trimmed(min=1, max=100, required=True, description=TYPE)
+    enabled = Boolean(load_default=True, description="Whether new projects get the environment.")
+    sortOrder = Position(load_default=None, description="Position in the list. By default, after the last environment.")
 
 
 class CloneEnvironment(EnvironmentName):
@@ -70,21 +62,14 @@ class CloneEnvironment(EnvironmentName):
 
     example: ClassVar = {"name": "staging", "type": "preproduction", "projects": ["default"]}
 
-    type = Trimmed(
-        min=1,
-        max=100,
-        required=True,
-        metadata={"description": "development, test, preproduction, production, or a type of your own."},
-    )
+    type = Trimmed(min=1, max=100, required=True, description=TYPE)
     projects = ListOf(
         Text(),
         what="projects",
         load_default=None,
-        metadata={"description": "Projects that get the copy. By default, all that have the environment."},
+        description="Projects that get the copy. By default, all that have the environment.",
     )
-    clonePermissions = Boolean(
-        load_default=True, metadata={"description": "Whether roles get their permissions in the copy too."}
-    )
+    clonePermissions = Boolean(load_default=True, description="Whether roles get their permissions in the copy too.")
 
 
 class UpdateEnvironment(Body):
@@ -95,17 +80,12 @@ class UpdateEnvironment(Body):
 
     example: ClassVar = {"type": "production", "sortOrder": 3}
 
-    type = Trimmed(
-        min=1, max=100, metadata={"description": "development, test, preproduction, production, or a type of your own."}
-    )
-    sortOrder = Position(metadata={"description": "Position in the list."})
+    type = Trimmed(min=1, max=100, description=TYPE)
+    sortOrder = Position(description="Position in the list.")
 
 
-class EnvironmentOrder(Body):
+class EnvironmentOrder(OpenBody):
     """Positions by environment. Environments that are not named keep theirs."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {"development": 1, "production": 2}
     schema: ClassVar = {
@@ -128,7 +108,7 @@ class LinkEnvironment(Body):
 
     example: ClassVar = {"environment": "staging"}
 
-    environment = Text(min=1, max=100, required=True, metadata={"description": "Name of the environment."})
+    environment = Text(min=1, max=100, required=True, description="Name of the environment.")
     changeRequestsEnabled = Ignored(records="projectEnvironment")
     defaultStrategy = Ignored("Use the operation that sets the default strategy.", "projectEnvironment")
 

@@ -24,7 +24,7 @@ class UpdateLifetime(Body):
         max=2**31 - 1,
         required=True,
         allow_none=True,
-        metadata={"description": "Expected lifetime in days. null or 0 means no end."},
+        description="Expected lifetime in days. null or 0 means no end.",
     )
 
     @post_load

@@ -26,18 +26,14 @@ class UpdateSegment(Body):
     beyond_json_schema: ClassVar = Constraint.beyond_json_schema
     drops_empty: ClassVar = frozenset({"project"})
 
-    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the segment. It must be unique."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the segment."})
+    name = Trimmed(min=1, max=255, required=True, description="Name of the segment. It must be unique.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description of the segment.")
     project = Text(
         allow_none=True,
         load_default=None,
-        metadata={
-            "description": "Id of the project that can use the segment. Without one, or if empty, all projects can."
-        },
+        description="Id of the project that can use the segment. Without one, or if empty, all projects can.",
     )
-    constraints = ListOf(
-        Nested(Constraint), required=True, metadata={"description": "Constraints. All of them must be true."}
-    )
+    constraints = ListOf(Nested(Constraint), required=True, description="Constraints. All of them must be true.")
 
 
 class CreateSegment(UpdateSegment):
@@ -52,7 +48,7 @@ class SegmentName(Body):
 
     example: ClassVar = {"name": "Beta testers"}
 
-    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name to check."})
+    name = Trimmed(min=1, max=255, required=True, description="Name to check.")
 
 
 class GiveSegments(Body):
@@ -65,7 +61,7 @@ class GiveSegments(Body):
         "segmentIds": [2, 5],
     }
 
-    projectId = Text(required=True, metadata={"description": "Id of the project of the flag."})
-    strategyId = Text(required=True, metadata={"description": "Id of the strategy."})
-    environmentId = Text(required=True, metadata={"description": "Name of the environment of the strategy."})
-    segmentIds = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of the segments."})
+    projectId = Text(required=True, description="Id of the project of the flag.")
+    strategyId = Text(required=True, description="Id of the strategy.")
+    environmentId = Text(required=True, description="Name of the environment of the strategy.")
+    segmentIds = ListOf(Integer(min=1), required=True, description="Ids of the segments.")

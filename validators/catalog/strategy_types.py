@@ -30,15 +30,15 @@ class StrategyParameter(Body):
         "required": True,
     }
 
-    name = Text(min=1, max=100, required=True, metadata={"description": "Name of the parameter."})
+    name = Text(min=1, max=100, required=True, description="Name of the parameter.")
     type = OneOf(
         PARAMETER_TYPES,
         "string, percentage, list, number or boolean",
         required=True,
-        metadata={"description": "Type of the parameter."},
+        description="Type of the parameter.",
     )
-    description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "Description of the parameter."})
-    required = Boolean(load_default=False, metadata={"description": "Whether the parameter is required."})
+    description = Text(max=DESCRIPTION_MAX, load_default="", description="Description of the parameter.")
+    required = Boolean(load_default=False, description="Whether the parameter is required.")
 
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -55,15 +55,10 @@ class UpdateStrategyType(Body):
     example: ClassVar[dict[str, Any]] = {"parameters": [StrategyParameter.example], "description": "On for some hosts."}
     beyond_json_schema: ClassVar[str] = "must not contain a name twice"
 
-    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})
-    description = Text(
-        max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the strategy type."}
-    )
+    title = Text(max=TITLE_MAX, allow_none=True, description="Title to show to people.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description of the strategy type.")
     parameters = ListOf(
-        Nested(StrategyParameter),
-        max=100,
-        required=True,
-        metadata={"description": "Parameters of strategies of this type."},
+        Nested(StrategyParameter), max=100, required=True, description="Parameters of strategies of this type."
     )
 
     @validates_schema
@@ -82,5 +77,5 @@ class CreateStrategyType(UpdateStrategyType):
 
     example: ClassVar[dict[str, Any]] = {"name": "byHost", "parameters": [StrategyParameter.example]}
 
-    name = Name(required=True, metadata={"description": "Name of the strategy type."})
-    deprecated = Boolean(load_default=False, metadata={"description": "Whether the strategy type is deprecated."})
+    name = Name(required=True, description="Name of the strategy type.")
+    deprecated = Boolean(load_default=False, description="Whether the strategy type is deprecated.")

@@ -25,8 +25,8 @@ class UpdateTagType(Body):
 
     example: ClassVar[dict[str, Any]] = {"description": "The team that answers for the flag.", "icon": "🚀"}
 
-    description = Text(max=DESCRIPTION_MAX, metadata={"description": "Description of the tag type."})
-    icon = Text(allow_none=True, metadata={"description": "Icon: the name or URL of an image, or a character."})
+    description = Text(max=DESCRIPTION_MAX, description="Description of the tag type.")
+    icon = Text(allow_none=True, description="Icon: the name or URL of an image, or a character.")
 
 
 class CreateTagType(UpdateTagType):
@@ -42,5 +42,5 @@ class CreateTagType(UpdateTagType):
         max=50,
         required=True,
         validate=require_two_characters,
-        metadata={"description": "Name of the tag type. It needs at least 2 characters."},
+        description="Name of the tag type. It needs at least 2 characters.",
     )

@@ -15,5 +15,5 @@ class Tag(Body):
 
     example: ClassVar = {"type": "simple", "value": "beta"}
 
-    type = Text(min=1, max=50, required=True, metadata={"description": "Type of the tag."})
-    value = Trimmed(min=2, max=50, required=True, metadata={"description": "Value of the tag."})
+    type = Text(min=1, max=50, required=True, description="Type of the tag.")
+    value = Trimmed(min=2, max=50, required=True, description="Value of the tag.")

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, fields
+from marshmallow import ValidationError
 
-from validators import MAX_QUOTED, Body, Query
-from validators.fields import Text, unstorable
+from validators import MAX_QUOTED, OpenBody, Query
+from validators.fields import Field, Text, unstorable
 
 NAMES = ("userId", "sessionId", "remoteAddress", "environment", "appName", "currentTime")
 # Our choice: limits, because browsers choose contexts.
@@ -48,10 +48,7 @@ def present(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def context_of(members: Mapping[str, Any], properties: Mapping[str, Any]) -> Context:
-    """Return a context: the members of NAMES, and properties, which are all other members too. Raise ValidationError.
-
-    Lists, objects, null and empty texts are ignored.
-    """
+    """Return a context from members and properties, or raise ValidationError. Empty values are ignored."""
     members, properties = present(members), present(properties)
     properties = {name: value for name, value in members.items() if name not in NAMES} | properties
     if len(properties) > MAX_PROPERTIES:
@@ -95,14 +92,14 @@ def read_query_context(pairs: Iterable[tuple[str, str]]) -> Context:
     return context_of(members, properties)
 
 
-class EvaluationContext(fields.Field[Context]):
+class EvaluationContext(Field[Context]):
     """A context in a body. read: read_context or read_ofrep_context."""
 
     def __init__(self, read: Callable[[Any], Context], **kwargs: Any) -> None:
         super().__init__(load_default=lambda: {"properties": {}}, **kwargs)
         self.read = read
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Context:
+    def load_value(self, value: Any) -> Context:
         return self.read(value)
 
 
@@ -112,31 +109,23 @@ CONTEXT = (
 )
 
 
-class FrontendContext(Body):
+class FrontendContext(OpenBody):
     """Body of a request for the flags of a user. Unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {"context": {"userId": "7", "properties": {"plan": "gold"}}}
 
-    context = EvaluationContext(read_context, metadata={"description": CONTEXT})
+    context = EvaluationContext(read_context, description=CONTEXT)
 
 
-class OfrepContext(Body):
+class OfrepContext(OpenBody):
     """Body of a request of OFREP. Unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
 
     example: ClassVar = {"context": {"targetingKey": "7", "plan": "gold"}}
 
     context = EvaluationContext(
         read_ofrep_context,
-        metadata={
-            "description": "The user. userId, or else targetingKey, is the user id. sessionId, remoteAddress, appName "
-            "and currentTime have their meaning. Other texts, numbers and booleans are properties."
-        },
+        description="The user. userId, or else targetingKey, is the user id. sessionId, remoteAddress, appName "
+        "and currentTime have their meaning. Other texts, numbers and booleans are properties.",
     )
 
 
@@ -145,11 +134,9 @@ class FrontendQuery(Query):
 
     beyond_json_schema: ClassVar = ""
 
-    userId = Text(max=MAX_LENGTH, metadata={"description": "Id of the user."})
-    sessionId = Text(max=MAX_LENGTH, metadata={"description": "Id of the session. Default: random in each request."})
-    remoteAddress = Text(max=MAX_LENGTH, metadata={"description": "Address of the user. Default: that of the client."})
-    appName = Text(max=MAX_LENGTH, metadata={"description": "Name of the application."})
-    currentTime = Text(max=MAX_LENGTH, metadata={"description": "The time for constraints on dates. Default: now."})
-    environment = Text(
-        max=MAX_LENGTH, metadata={"description": "Ignored. The environment is always that of the token."}
-    )
+    userId = Text(max=MAX_LENGTH, description="Id of the user.")
+    sessionId = Text(max=MAX_LENGTH, description="Id of the session. Default: random in each request.")
+    remoteAddress = Text(max=MAX_LENGTH, description="Address of the user. Default: that of the client.")
+    appName = Text(max=MAX_LENGTH, description="Name of the application.")
+    currentTime = Text(max=MAX_LENGTH, description="The time for constraints on dates. Default: now.")
+    environment = Text(max=MAX_LENGTH, description="Ignored. The environment is always that of the token.")

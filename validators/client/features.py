@@ -19,9 +19,7 @@ READS_SEGMENTS = (4, 2, 0)
 class ClientFeature(Query):
     """The environment of a flag that an application wants."""
 
-    environment = Text(
-        load_default="", metadata={"description": "Name of the environment. Only for tokens for all environments."}
-    )
+    environment = Text(load_default="", description="Name of the environment. Only for tokens for all environments.")
 
 
 class ClientFeatures(ClientFeature):
@@ -32,12 +30,10 @@ class ClientFeatures(ClientFeature):
     project = Repeated(
         Text(),
         load_default=[],
-        metadata={"description": "Id of a project. Several combine with OR. Only for tokens for all projects."},
+        description="Id of a project. Several combine with OR. Only for tokens for all projects.",
     )
-    namePrefix = Text(min=1, metadata={"description": "Text at the start of the name."})
-    tag = Repeated(
-        TagFilter(), load_default=[], metadata={"description": "Tag, such as simple:beta. Several combine with OR."}
-    )
+    namePrefix = Text(min=1, description="Text at the start of the name.")
+    tag = Repeated(TagFilter(), load_default=[], description="Tag, such as simple:beta. Several combine with OR.")
 
 
 def reads_segments(spec_version: str | None) -> bool:

@@ -61,10 +61,7 @@ def hour_of(value: Any, now: datetime, *, of_browser: bool = False) -> str:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a date-time or a number of milliseconds since 1970 as a datetime, or None for anything else.
-
-    Without an offset, it is UTC.
-    """
+    """Return a date-time (by default UTC) or milliseconds since 1970 as a datetime, otherwise None."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= EPOCH_MS_MAX:
         return datetime.fromtimestamp(value / 1000, UTC)
     if not isinstance(value, str) or not DATE_TIME.fullmatch(value):

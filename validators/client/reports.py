@@ -113,10 +113,7 @@ def read_metrics(
 def read_bulk(
     document: Mapping[str, Any], bound_to: str | None, now: datetime, reasons: Reasons
 ) -> tuple[list[Registration], list[Usage]]:
-    """Return the applications and the usage of a report of several applications.
-
-    bound_to: the environment of the token. Usage in other environments is dropped. None: all environments.
-    """
+    """Return the applications, and the usage in the environment of the token (bound_to, None: all)."""
     applications, metrics = (items_of(document, name, reasons) for name in ("applications", "metrics"))
     registrations = [read_registration(item) for item in applications]
     reasons[NO_APP_NAME] += registrations.count(None)
@@ -177,10 +174,13 @@ def bounded(entries: Iterable[Usage | None], reasons: Reasons) -> list[Usage]:
     return kept
 
 
+ENVIRONMENT = "Environment, if the token is for all environments. Other tokens have their own."
+
+
 class Reported(Anything):
     """A property that is read if it is valid, and ignored otherwise."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+    def load_value(self, value: Any) -> Any:
         return value
 
 
@@ -200,23 +200,17 @@ class ApplicationRegistration(Body):
         "interval": 60,
     }
 
-    app_name = Text(
-        required=True, min=1, max=APP_NAME_MAX, data_key="appName", metadata={"description": "Name of the application."}
-    )
-    instance_id = Reported(data_key="instanceId", metadata={"description": "Name of this process."})
-    connection_id = Reported(
-        data_key="connectionId", metadata={"description": "Id of this process. Default: instanceId."}
-    )
-    environment = Reported(
-        metadata={"description": "Environment, if the token is for all environments. Other tokens have their own."}
-    )
-    sdk_version = Reported(data_key="sdkVersion", metadata={"description": "Name and version of the SDK."})
-    strategies = Reported(metadata={"description": "Names of the strategy types that the SDK can evaluate."})
-    platform_name = Reported(data_key="platformName", metadata={"description": "Platform, such as CPython."})
-    platform_version = Reported(data_key="platformVersion", metadata={"description": "Version of the platform."})
-    spec_version = Reported(data_key="specVersion", metadata={"description": "Version of the client specification."})
-    started = Reported(metadata={"description": "Ignored."})
-    interval = Reported(metadata={"description": "Ignored."})
+    app_name = Text(required=True, min=1, max=APP_NAME_MAX, data_key="appName", description="Name of the application.")
+    instance_id = Reported(data_key="instanceId", description="Name of this process.")
+    connection_id = Reported(data_key="connectionId", description="Id of this process. Default: instanceId.")
+    environment = Reported(description=ENVIRONMENT)
+    sdk_version = Reported(data_key="sdkVersion", description="Name and version of the SDK.")
+    strategies = Reported(description="Names of the strategy types that the SDK can evaluate.")
+    platform_name = Reported(data_key="platformName", description="Platform, such as CPython.")
+    platform_version = Reported(data_key="platformVersion", description="Version of the platform.")
+    spec_version = Reported(data_key="specVersion", description="Version of the client specification.")
+    started = Reported(description="Ignored.")
+    interval = Reported(description="Ignored.")
 
 
 class UsageReport(Body):
@@ -235,19 +229,13 @@ class UsageReport(Body):
         },
     }
 
-    app_name = Reported(data_key="appName", metadata={"description": "Name of the application."})
-    instance_id = Reported(data_key="instanceId", metadata={"description": "Name of the process."})
-    connection_id = Reported(
-        data_key="connectionId", metadata={"description": "Id of the process. Default: instanceId."}
-    )
-    environment = Reported(
-        metadata={"description": "Environment, if the token is for all environments. Other tokens have their own."}
-    )
+    app_name = Reported(data_key="appName", description="Name of the application.")
+    instance_id = Reported(data_key="instanceId", description="Name of the process.")
+    connection_id = Reported(data_key="connectionId", description="Id of the process. Default: instanceId.")
+    environment = Reported(description=ENVIRONMENT)
     bucket = Reported(
-        metadata={
-            "description": "Usage: start (date-time, or milliseconds since 1970) and toggles, an object with yes, no "
-            "and variants for each flag."
-        }
+        description="Usage: start (date-time, or milliseconds since 1970) and toggles, an object with yes, no "
+        "and variants for each flag."
     )
 
 
@@ -272,10 +260,8 @@ class BulkUsageReport(Body):
         ],
     }
 
-    applications = Reported(metadata={"description": "Registrations, as in POST /api/client/register."})
+    applications = Reported(description="Registrations, as in POST /api/client/register.")
     metrics = Reported(
-        metadata={
-            "description": "Usage: featureName, appName, environment, timestamp (date-time, or milliseconds since "
-            "1970), yes, no and variants for each flag."
-        }
+        description="Usage: featureName, appName, environment, timestamp (date-time, or milliseconds since "
+        "1970), yes, no and variants for each flag."
     )

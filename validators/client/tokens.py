@@ -19,4 +19,4 @@ class ValidateTokens(Body):
 
     example: ClassVar = {"tokens": ["*:development.5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a5f0c9e2b7a1d4c3e8f6b0a9d2c1e4f7a"]}
 
-    tokens = ListOf(Text(), max=MAX_TOKENS, required=True, metadata={"description": "Secrets of API tokens."})
+    tokens = ListOf(Text(), max=MAX_TOKENS, required=True, description="Secrets of API tokens.")

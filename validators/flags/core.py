@@ -54,20 +54,13 @@ class CreateFlag(Body):
     }
 
     name = Name(
-        required=True,
-        metadata={"description": "Name of the flag. It must be unique in the instance, including archived flags."},
+        required=True, description="Name of the flag. It must be unique in the instance, including archived flags."
     )
-    type = OneOf(TYPES, TYPE_WORDS, load_default="release", metadata={"description": "Type of the flag."})
-    description = Text(
-        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the flag."}
-    )
-    impressionData = Boolean(
-        load_default=False, metadata={"description": "Whether SDKs report each evaluation of the flag."}
-    )
-    stale = Boolean(load_default=False, metadata={"description": "Whether the flag is marked stale."})
-    tags = ListOf(
-        Nested(Tag), max=MAX_TAGS, what="tags", load_default=list, metadata={"description": "Tags of the flag."}
-    )
+    type = OneOf(TYPES, TYPE_WORDS, load_default="release", description="Type of the flag.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, description="Description of the flag.")
+    impressionData = Boolean(load_default=False, description="Whether SDKs report each evaluation of the flag.")
+    stale = Boolean(load_default=False, description="Whether the flag is marked stale.")
+    tags = ListOf(Nested(Tag), max=MAX_TAGS, what="tags", load_default=list, description="Tags of the flag.")
 
 
 class NewFlagName(Body):
@@ -76,11 +69,11 @@ class NewFlagName(Body):
     example: ClassVar[dict[str, Any]] = {"name": "newest-checkout", "projectId": "default"}
     drops_empty: ClassVar[frozenset[str]] = frozenset({"projectId"})
 
-    name = Name(required=True, metadata={"description": "Name to check."})
+    name = Name(required=True, description="Name to check.")
     projectId = Text(
         allow_none=True,
         load_default=None,
-        metadata={"description": "Project whose naming pattern the name must match. Without one, or if empty: none."},
+        description="Project whose naming pattern the name must match. Without one, or if empty: none.",
     )
 
 
@@ -96,10 +89,10 @@ class UpdateFlag(Body):
         "stale": False,
     }
 
-    type = OneOf(TYPES, TYPE_WORDS, metadata={"description": "Type of the flag."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the flag."})
-    stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
-    impressionData = Boolean(metadata={"description": "Whether SDKs report each evaluation of the flag."})
+    type = OneOf(TYPES, TYPE_WORDS, description="Type of the flag.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description of the flag.")
+    stale = Boolean(description="Whether the flag is marked stale.")
+    impressionData = Boolean(description="Whether SDKs report each evaluation of the flag.")
 
 
 class FlagPatch(PatchOperation):
@@ -116,10 +109,7 @@ class PatchedFlag(UpdateFlag):
 
 # Our choice: a patch that removes the description sets it to null. The other properties cannot be removed.
 def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Apply a JSON Patch to a flag and return the properties that can change, as UpdateFlag loads them.
-
-    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
-    """
+    """Apply a JSON Patch to a flag. Return what can change as UpdateFlag does, or raise ValidationError."""
     wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["flag"])
     return read(PatchedFlag(), wanted, lambda: record)
 
@@ -129,7 +119,7 @@ class FlagNames(Body):
 
     example: ClassVar[dict[str, Any]] = {"features": ["new-checkout", "old-checkout"]}
 
-    features = ListOf(Name(), required=True, what="names", metadata={"description": "Names of the flags."})
+    features = ListOf(Name(), required=True, what="names", description="Names of the flags.")
 
 
 class StaleFlags(FlagNames):
@@ -137,7 +127,7 @@ class StaleFlags(FlagNames):
 
     example: ClassVar[dict[str, Any]] = {"features": ["new-checkout", "old-checkout"], "stale": True}
 
-    stale = Boolean(required=True, metadata={"description": "Whether the flags become stale."})
+    stale = Boolean(required=True, description="Whether the flags become stale.")
 
 
 class CloneFlag(Body):
@@ -146,15 +136,12 @@ class CloneFlag(Body):
     example: ClassVar[dict[str, Any]] = {"name": "newer-checkout", "replaceGroupId": True}
 
     name = Name(
-        required=True,
-        metadata={"description": "Name of the copy. It must be unique in the instance, including archived flags."},
+        required=True, description="Name of the copy. It must be unique in the instance, including archived flags."
     )
     replaceGroupId = Boolean(
         load_default=True,
-        metadata={
-            "description": "Whether the strategies get the name of the copy as groupId. "
-            "Then the copy can be on for other users."
-        },
+        description="Whether the strategies get the name of the copy as groupId. "
+        "Then the copy can be on for other users.",
     )
 
 
@@ -163,14 +150,14 @@ class MoveFlag(Body):
 
     example: ClassVar[dict[str, Any]] = {"newProjectId": "shop"}
 
-    newProjectId = Name(required=True, metadata={"description": "Id of the new project."})
+    newProjectId = Name(required=True, description="Id of the new project.")
 
 
 class TagFilter(Text):
     """A tag as type:value, loaded as a pair."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        type, colon, text = super()._deserialize(value, attr, data, **kwargs).partition(":")
+    def load_value(self, value: Any) -> Any:
+        type, colon, text = super().load_value(value).partition(":")
         if not colon:
             raise ValidationError("must look like simple:beta, a type and a value")
         return type, text
@@ -183,8 +170,6 @@ class FlagFilters(Query):
 
     tag = Repeated(
         TagFilter(),
-        metadata={
-            "description": "Tag, such as simple:beta. If several are given, flags with at least one of them are listed."
-        },
+        description="Tag, such as simple:beta. If several are given, flags with at least one of them are listed.",
     )
-    namePrefix = Text(load_default="", metadata={"description": "Text at the start of the name."})
+    namePrefix = Text(load_default="", description="Text at the start of the name.")

@@ -23,7 +23,7 @@ class SwitchOnOptions(Query):
         BOOLEAN_WORDS,
         "true or false",
         load_default="false",
-        metadata={"description": "Whether to enable the disabled strategies of the flag in the environment too."},
+        description="Whether to enable the disabled strategies of the flag in the environment too.",
     )
 
 
@@ -32,9 +32,7 @@ class FlagsToSwitch(Body):
 
     example: ClassVar = {"features": ["new-checkout", "dark-mode"]}
 
-    features = ListOf(
-        Text(), max=MAX_FLAGS_SWITCHED, what="flags", required=True, metadata={"description": "Names of the flags."}
-    )
+    features = ListOf(Text(), max=MAX_FLAGS_SWITCHED, what="flags", required=True, description="Names of the flags.")
 
 
 class StrategyPlace(Body):
@@ -42,8 +40,8 @@ class StrategyPlace(Body):
 
     example: ClassVar = {"id": "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f", "sortOrder": 2}
 
-    id = Text(required=True, metadata={"description": "Id of the strategy."})
-    sortOrder = Position(required=True, metadata={"description": "Position in the list. Lower positions come first."})
+    id = Text(required=True, description="Id of the strategy.")
+    sortOrder = Position(required=True, description="Position in the list. Lower positions come first.")
 
 
 def refuse_duplicate_positions(positions: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -60,10 +58,8 @@ class VariantsOfEnvironments(Body):
     example: ClassVar = {"environments": ["development"], "variants": [{"name": "blue", "weight": 1000}]}
     beyond_json_schema: ClassVar = "a name twice|weightType variable|fixed weights|at least one item"
 
-    variants = Variants(
-        Nested(Variant), required=True, metadata={"description": "Variants. An empty list removes them."}
-    )
-    environments = ListOf(Name(), max=100, required=True, metadata={"description": "Names of the environments."})
+    variants = Variants(Nested(Variant), required=True, description="Variants. An empty list removes them.")
+    environments = ListOf(Name(), max=100, required=True, description="Names of the environments.")
 
     @validates_schema
     def require_environment(self, data: dict[str, Any], **_: Any) -> None:
@@ -75,10 +71,7 @@ class VariantsOfEnvironments(Body):
 def patched_variants(
     variants: Sequence[Mapping[str, Any]], operations: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Apply a JSON Patch to a list of variants and return the result, with weights that add up to 1000.
-
-    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
-    """
+    """Apply a JSON Patch to variants. Return them balanced, or raise ValidationError."""
     balanced = Variants(Nested(Variant)).deserialize(patched(variants, operations))
     assert balanced is not None
     return balanced

@@ -27,14 +27,11 @@ class PatchOperation(Body):
     beyond_json_schema: ClassVar = "is required with this op|must be a JSON pointer"
 
     op = OneOf(
-        OPERATIONS,
-        "add, remove, replace, move, copy or test",
-        required=True,
-        metadata={"description": "Operation of this step."},
+        OPERATIONS, "add, remove, replace, move, copy or test", required=True, description="Operation of this step."
     )
-    path = Text(max=1000, required=True, metadata={"description": "Place of the change, as a JSON pointer (RFC 6901)."})
-    origin = Text(max=1000, data_key="from", metadata={"description": "Source of move and copy, as a JSON pointer."})
-    value = Anything(metadata={"description": "Value of add, replace and test."})
+    path = Text(max=1000, required=True, description="Place of the change, as a JSON pointer (RFC 6901).")
+    origin = Text(max=1000, data_key="from", description="Source of move and copy, as a JSON pointer.")
+    value = Anything(description="Value of add, replace and test.")
 
     @validates_schema
     def check_properties(self, data: dict[str, Any], **_: Any) -> None:

@@ -1,15 +1,15 @@
 """The query parameters of the flag search."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, pre_load
 
 from validators import Query
 from validators.events import QUERY_MAX
-from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text, WholeNumber
-from validators.query_fields import Repeated
+from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text
+from validators.query_fields import Repeated, WholeNumber
 
 # For each operator: True if it includes the flags with one of the values, False if it excludes them. IS accepts several
 # values, like IS_ANY_OF.
@@ -42,8 +42,8 @@ def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
 class ValueFilter(Text):
     """A filter such as IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b, loaded as (is_included, values)."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        text = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> Any:
+        text = super().load_value(value)
         operator, rest = split(text, list(VALUE_OPERATORS), "IS:one or IS_NONE_OF:one,two")
         return VALUE_OPERATORS[operator], self.read(rest.split(","))
 
@@ -75,8 +75,8 @@ class StateFilter(ValueFilter):
 class SetFilter(Text):
     """A filter such as INCLUDE:a or EXCLUDE_ALL:a,b, loaded as ("any" or "all", is_included, values)."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        text = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> Any:
+        text = super().load_value(value)
         operator, rest = split(text, list(SET_OPERATORS), "INCLUDE:one or EXCLUDE_IF_ANY_OF:one,two")
         return *SET_OPERATORS[operator], self.read(rest.split(","))
 
@@ -97,8 +97,8 @@ class TagFilter(SetFilter):
 class DateFilter(Text):
     """A filter IS_BEFORE:yyyy-MM-dd or IS_ON_OR_AFTER:yyyy-MM-dd, loaded as (operator, day)."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        text = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> Any:
+        text = super().load_value(value)
         operator, rest = split(text, DATE_OPERATORS, "IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
         if not DAY.fullmatch(rest):
             raise ValidationError("must look like IS_BEFORE:2024-05-31 or IS_ON_OR_AFTER:2024-05-31")
@@ -108,66 +108,55 @@ class DateFilter(Text):
 class EnvironmentState(Text):
     """A state such as production:enabled or production:disabled, loaded as (environment, is_enabled)."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        environment, colon, word = super()._deserialize(value, attr, data, **kwargs).rpartition(":")
+    def load_value(self, value: Any) -> Any:
+        environment, colon, word = super().load_value(value).rpartition(":")
         if not colon or not environment or word not in ("enabled", "disabled"):
             raise ValidationError("must look like production:enabled or production:disabled")
         return environment, word == "enabled"
 
 
 class FeatureSearch(Query):
-    """The query parameters of GET /api/admin/search/features.
-
-    as_filters() turns them into the arguments of sql/flags/search.py.
-    """
+    """The query parameters of GET /api/admin/search/features, loaded for sql/flags/search.py."""
 
     beyond_json_schema: ClassVar[str] = (
         "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
     )
 
     query = Text(
-        max=QUERY_MAX,
-        metadata={"description": f"At most {MAX_TEXTS} texts, separated by commas. Searches names and descriptions."},
+        max=QUERY_MAX, description=f"At most {MAX_TEXTS} texts, separated by commas. Searches names and descriptions."
     )
-    project = ValueFilter(metadata={"description": "Ids of projects, such as IS:default or IS_NONE_OF:default,shop."})
-    type = ValueFilter(metadata={"description": "Types of flags, such as IS_ANY_OF:release,experiment."})
-    state = StateFilter(metadata={"description": "IS:active or IS:stale."})
+    project = ValueFilter(description="Ids of projects, such as IS:default or IS_NONE_OF:default,shop.")
+    type = ValueFilter(description="Types of flags, such as IS_ANY_OF:release,experiment.")
+    state = StateFilter(description="IS:active or IS:stale.")
     createdBy = UserIdFilter(
-        metadata={"description": "Ids of the creators of flags, such as IS:1 or IS_ANY_OF:1,2. -42 means API tokens."}
+        description="Ids of the creators of flags, such as IS:1 or IS_ANY_OF:1,2. -42 means API tokens."
     )
-    tag = TagFilter(
-        metadata={"description": "Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b."}
-    )
-    segment = SetFilter(
-        metadata={"description": "Names of segments that strategies use, such as INCLUDE:Beta testers."}
-    )
+    tag = TagFilter(description="Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b.")
+    segment = SetFilter(description="Names of segments that strategies use, such as INCLUDE:Beta testers.")
     status = Repeated(
-        EnvironmentState(),
-        metadata={"description": "State in an environment, such as production:enabled. Several combine with OR."},
+        EnvironmentState(), description="State in an environment, such as production:enabled. Several combine with OR."
     )
     # Our choice: other forms are 400. Ignoring them would return live flags to callers that asked for archived ones.
     archived = OneOf(
         frozenset({"IS:true", "IS:false"}),
         "IS:true or IS:false",
         load_default="IS:false",
-        metadata={"description": "IS:true returns archived flags, IS:false live ones."},
+        description="IS:true returns archived flags, IS:false live ones.",
     )
-    createdAt = DateFilter(metadata={"description": "Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01."})
+    createdAt = DateFilter(description="Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01.")
     sortBy = Text(
         load_default="createdAt",
-        metadata={"description": "Sort key: createdAt, name, type, project, stale, lastSeenAt or environment:<name>."},
+        description="Sort key: createdAt, name, type, project, stale, lastSeenAt or environment:<name>.",
     )
-    sortOrder = OneOf(
-        frozenset({"asc", "desc"}), "asc or desc", load_default="asc", metadata={"description": "Sort order."}
-    )
+    sortOrder = OneOf(frozenset({"asc", "desc"}), "asc or desc", load_default="asc", description="Sort order.")
     favoritesFirst = OneOf(
         frozenset({"true", "false"}),
         "true or false",
         load_default="false",
-        metadata={"description": "Whether your favourites come first."},
+        description="Whether your favourites come first.",
     )
-    offset = WholeNumber(min=0, load_default=0, metadata={"description": "Number of flags to skip."})
-    limit = WholeNumber(min=1, max=100, load_default=50, metadata={"description": "Maximum number of flags to return."})
+    offset = WholeNumber(min=0, load_default=0, description="Number of flags to skip.")
+    limit = WholeNumber(min=1, max=100, load_default=50, description="Maximum number of flags to return.")
 
     @pre_load
     def join_spellings(self, parameters: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -15,11 +15,11 @@ class CompleteFlag(Body):
         frozenset({"kept", "discarded"}),
         "kept or discarded",
         required=True,
-        metadata={"description": "Whether the code behind the flag is kept or discarded."},
+        description="Whether the code behind the flag is kept or discarded.",
     )
     statusValue = Text(
         max=TITLE_MAX,
         allow_none=True,
         load_default=None,
-        metadata={"description": "More about the status, such as the variant that is kept."},
+        description="More about the status, such as the variant that is kept.",
     )

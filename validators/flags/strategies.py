@@ -18,13 +18,14 @@ STRATEGY = ResponseOnly(
     ignored=("id", *UNLEASH_ONLY["strategy"]),
     read_only={"featureName": "", "sortOrder": f"POST {PATH}/set-sort-order"},
 )
+DISABLED = "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."
 CHANGEABLE = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
 
 
 class ParameterValue(Text):
     """A string, number or boolean, loaded as a string. Scripts send all three, but SDKs accept only strings."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+    def load_value(self, value: Any) -> str:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (int, float)):
@@ -34,26 +35,26 @@ class ParameterValue(Text):
             return str(int(value)) if value == int(value) else repr(value)
         if not isinstance(value, str):
             raise ValidationError("must be a string, a number or a boolean")
-        return super()._deserialize(value, attr, data, **kwargs)
+        return super().load_value(value)
 
 
 class Parameters(ObjectOf):
     """The parameters of a strategy, by name. null means that a parameter is omitted."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(ParameterValue(), metadata={"description": "Parameters by name."}, **kwargs)
+        super().__init__(ParameterValue(), description="Parameters by name.", **kwargs)
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def load_value(self, value: Any) -> dict[str, Any]:
         if isinstance(value, dict):
             value = {name: text for name, text in value.items() if text is not None}
-        return super()._deserialize(value, *args, **kwargs)
+        return super().load_value(value)
 
 
 class Variants(ListOf):
     """A list of variants, sorted by name, with weights that add up to 1000."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        return balanced(super()._deserialize(value, attr, data, **kwargs))
+    def load_value(self, value: Any) -> list[Any]:
+        return balanced(super().load_value(value))
 
 
 class StrategyInput(Body):
@@ -68,24 +69,14 @@ class StrategyInput(Body):
     }
     beyond_json_schema: ClassVar = "a name twice|weightType variable|fixed weights"
 
-    name = Text(min=1, max=100, required=True, metadata={"description": "Name of the strategy type."})
-    title = Text(
-        max=TITLE_MAX, allow_none=True, load_default=None, metadata={"description": "Title to show to people."}
-    )
-    disabled = Boolean(
-        allow_none=True,
-        load_default=False,
-        metadata={"description": "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."},
-    )
-    sortOrder = Position(metadata={"description": "Position in the list. By default, after the last strategy."})
-    constraints = ListOf(
-        Nested(Constraint), load_default=list, metadata={"description": "Constraints. All of them must be true."}
-    )
-    variants = Variants(
-        Nested(StrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
-    )
+    name = Text(min=1, max=100, required=True, description="Name of the strategy type.")
+    title = Text(max=TITLE_MAX, allow_none=True, load_default=None, description="Title to show to people.")
+    disabled = Boolean(allow_none=True, load_default=False, description=DISABLED)
+    sortOrder = Position(description="Position in the list. By default, after the last strategy.")
+    constraints = ListOf(Nested(Constraint), load_default=list, description="Constraints. All of them must be true.")
+    variants = Variants(Nested(StrategyVariant), load_default=list, description="Variants of the strategy.")
     parameters = Parameters(load_default=dict)
-    segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the segments."})
+    segments = ListOf(Integer(min=1), load_default=list, description="Ids of the segments.")
 
     @post_load
     def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -108,26 +99,23 @@ class StrategyChange(Body):
     }
     beyond_json_schema: ClassVar = StrategyInput.beyond_json_schema
 
-    name = Text(min=1, max=100, metadata={"description": "Name of the strategy type."})
-    title = Text(max=TITLE_MAX, allow_none=True, metadata={"description": "Title to show to people."})
-    disabled = Boolean(
-        allow_none=True,
-        metadata={"description": "Whether the strategy is disabled. SDKs do not evaluate disabled strategies."},
-    )
+    name = Text(min=1, max=100, description="Name of the strategy type.")
+    title = Text(max=TITLE_MAX, allow_none=True, description="Title to show to people.")
+    disabled = Boolean(allow_none=True, description=DISABLED)
     constraints = ListOf(
         Nested(Constraint),
         load_default=list,
         allow_none=True,
-        metadata={"description": "Constraints. All of them must be true. null changes nothing."},
+        description="Constraints. All of them must be true. null changes nothing.",
     )
     variants = Variants(
         Nested(StrategyVariant),
         load_default=list,
         allow_none=True,
-        metadata={"description": "Variants of the strategy. null changes nothing."},
+        description="Variants of the strategy. null changes nothing.",
     )
     parameters = Parameters()
-    segments = ListOf(Integer(min=1), metadata={"description": "Ids of the segments."})
+    segments = ListOf(Integer(min=1), description="Ids of the segments.")
 
     @post_load
     def clean(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -152,20 +140,14 @@ class PatchedStrategy(StrategyInput):
 
 # Our choice: a patch that removes a property resets it to its default.
 def patched_strategy(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Apply a JSON Patch to a strategy and return the properties that can change, as StrategyInput loads them.
-
-    Raise ValidationError if the patch cannot be applied, or if its result is invalid.
-    """
+    """Apply a JSON Patch to a strategy. Return what StrategyInput loads, or raise ValidationError."""
     result = patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["strategy"])
     return read(PatchedStrategy(), result, lambda: record)
 
 
 # Our choice: each omitted parameter gets its default, even if others are given.
 def with_defaults(name: str, parameters: Mapping[str, str], *, flag: str, stickiness: str) -> dict[str, str]:
-    """Return the parameters of a strategy, with defaults for the omitted ones if its type is flexibleRollout.
-
-    name: the strategy type. flag: the name of the flag. stickiness: the default of the project.
-    """
+    """Return the parameters with defaults if the type is flexibleRollout. stickiness: of the project."""
     filled = dict(parameters)
     if name == "flexibleRollout":
         for parameter, value in (("rollout", "100"), ("groupId", flag), ("stickiness", stickiness)):

@@ -21,10 +21,8 @@ class UpdateTags(Body):
         "removedTags": [{"type": "simple", "value": "alpha"}],
     }
 
-    addedTags = ListOf(Nested(Tag), max=MAX_TAGS, what="tags", required=True, metadata={"description": "Tags to add."})
-    removedTags = ListOf(
-        Nested(Tag), max=MAX_TAGS, what="tags", required=True, metadata={"description": "Tags to remove."}
-    )
+    addedTags = ListOf(Nested(Tag), max=MAX_TAGS, what="tags", required=True, description="Tags to add.")
+    removedTags = ListOf(Nested(Tag), max=MAX_TAGS, what="tags", required=True, description="Tags to remove.")
 
 
 class UpdateTagsOfFlags(Body):
@@ -33,8 +31,8 @@ class UpdateTagsOfFlags(Body):
     example: ClassVar[dict[str, Any]] = {"features": ["new-checkout", "old-checkout"], "tags": UpdateTags.example}
     beyond_json_schema: ClassVar[str] = "changes in total"
 
-    features = ListOf(Name(), required=True, what="names", metadata={"description": "Names of the flags."})
-    tags = Nested(UpdateTags, required=True, metadata={"description": "Tags to add and to remove."})
+    features = ListOf(Name(), required=True, what="names", description="Names of the flags.")
+    tags = Nested(UpdateTags, required=True, description="Tags to add and to remove.")
 
     @validates_schema
     def check_total(self, data: dict[str, Any], **_: Any) -> None:

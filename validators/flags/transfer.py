@@ -1,17 +1,17 @@
 """Exports and imports of flags. Unknown properties of a document are ignored."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, pre_load, validates_schema
 from marshmallow.fields import Raw
 
-from validators import Body
+from validators import Body, OpenBody
 from validators.catalog.constraints import Constraint
-from validators.catalog.context_fields import CreateContextField, LegalValue
+from validators.catalog.context_fields import LEGAL_VALUES, CreateContextField, LegalValue
 from validators.catalog.tag_types import CreateTagType
 from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags.core import TYPE_WORDS, TYPES
+from validators.flags.dependencies import PARENT_VARIANTS
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
 from validators.returned import Ignored
@@ -19,7 +19,7 @@ from validators.returned import Ignored
 # The maximum entries of each list of a document. 40,000 flags can have several strategies and tags each.
 MAX_ENTRIES = 200_000
 SELECTORS = ("features", "tag", "project")
-FLAG_NAME = {"description": "Name of the flag."}
+FLAG_NAME = "Name of the flag."
 
 
 class ExportFlags(Body):
@@ -34,20 +34,16 @@ class ExportFlags(Body):
     drops_empty: ClassVar[frozenset[str]] = frozenset({"tag"})
 
     environment = Text(
-        min=1,
-        required=True,
-        metadata={"description": "Environment whose strategies, variants and states are exported."},
+        min=1, required=True, description="Environment whose strategies, variants and states are exported."
     )
     features = ListOf(
         Text(),
         what="names",
-        metadata={"description": "Names of the flags. Unknown names are ignored. An empty list means all flags."},
+        description="Names of the flags. Unknown names are ignored. An empty list means all flags.",
     )
-    tag = Text(metadata={"description": "Value of a tag of any type. Exports the flags with it. Ignored if empty."})
-    project = Text(metadata={"description": "Id of a project. Exports only flags of this project."})
-    downloadFile = Boolean(
-        load_default=False, metadata={"description": "Whether browsers save the document as a file."}
-    )
+    tag = Text(description="Value of a tag of any type. Exports the flags with it. Ignored if empty.")
+    project = Text(description="Id of a project. Exports only flags of this project.")
+    downloadFile = Boolean(load_default=False, description="Whether browsers save the document as a file.")
 
     @validates_schema
     def require_selector(self, body: dict[str, Any], **_: Any) -> None:
@@ -64,13 +60,6 @@ class ExportFlags(Body):
         return body | {"selectors": selectors or {"environment": body["environment"]}}
 
 
-class OpenBody(Body):
-    """A part of a document, in which unknown properties are ignored."""
-
-    class Meta(Body.Meta):
-        unknown = "exclude"
-
-
 class ImportedFeature(OpenBody):
     """The properties of a flag. Omitted properties of an existing flag keep their values."""
 
@@ -80,11 +69,11 @@ class ImportedFeature(OpenBody):
         "description": "The checkout on one page.",
     }
 
-    name = Name(required=True, metadata=FLAG_NAME)
-    type = OneOf(TYPES, TYPE_WORDS, metadata={"description": "Type of the flag. Default: release."})
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Purpose of the flag."})
-    stale = Boolean(metadata={"description": "Whether the flag is marked stale."})
-    impressionData = Boolean(metadata={"description": "Whether SDKs emit impression events."})
+    name = Name(required=True, description=FLAG_NAME)
+    type = OneOf(TYPES, TYPE_WORDS, description="Type of the flag. Default: release.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Purpose of the flag.")
+    stale = Boolean(description="Whether the flag is marked stale.")
+    impressionData = Boolean(description="Whether SDKs emit impression events.")
     project = Ignored("The project of the request counts.", "flag")
     archived = Ignored("Imported flags are live.", "flag")
 
@@ -108,7 +97,7 @@ class ImportedPayload(OpenBody, Payload):
 class ImportedStrategyVariant(OpenBody, StrategyVariant):
     """A variant of a strategy."""
 
-    payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
+    payload = Nested(ImportedPayload, description="Payload of the variant.")
     overrides = Ignored("Only variants of flags have overrides.", "flagVariant")
 
 
@@ -119,10 +108,8 @@ class ImportedOverride(OpenBody, Override):
 class ImportedVariant(OpenBody, Variant):
     """A variant of a flag."""
 
-    payload = Nested(ImportedPayload, metadata={"description": "Payload of the variant."})
-    overrides = ListOf(
-        Nested(ImportedOverride), load_default=list, metadata={"description": "Users who always get this variant."}
-    )
+    payload = Nested(ImportedPayload, description="Payload of the variant.")
+    overrides = ListOf(Nested(ImportedOverride), load_default=list, description="Users who always get this variant.")
 
 
 class ImportedStrategy(OpenBody, StrategyInput):
@@ -131,21 +118,13 @@ class ImportedStrategy(OpenBody, StrategyInput):
     example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", **StrategyInput.example}
 
     # Our choice: the strategy keeps its id if the id is free, so that an import can restore an instance as it was.
-    id = Text(
-        metadata={
-            "description": "Id of the strategy. If it is not a UUID, or is in use, the strategy gets another one."
-        }
-    )
-    featureName = Name(required=True, metadata=FLAG_NAME)
+    id = Text(description="Id of the strategy. If it is not a UUID, or is in use, the strategy gets another one.")
+    featureName = Name(required=True, description=FLAG_NAME)
     constraints = ListOf(
-        Nested(ImportedConstraint),
-        load_default=list,
-        metadata={"description": "Constraints. All of them must be true."},
+        Nested(ImportedConstraint), load_default=list, description="Constraints. All of them must be true."
     )
-    variants = Variants(
-        Nested(ImportedStrategyVariant), load_default=list, metadata={"description": "Variants of the strategy."}
-    )
-    segments = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of segments of this document."})
+    variants = Variants(Nested(ImportedStrategyVariant), load_default=list, description="Variants of the strategy.")
+    segments = ListOf(Integer(min=1), load_default=list, description="Ids of segments of this document.")
 
 
 class ImportedEnvironment(OpenBody):
@@ -154,11 +133,11 @@ class ImportedEnvironment(OpenBody):
     example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", "enabled": True, "variants": []}
     beyond_json_schema: ClassVar[str] = StrategyInput.beyond_json_schema
 
-    featureName = Name(required=True, metadata=FLAG_NAME)
+    featureName = Name(required=True, description=FLAG_NAME)
     name = Ignored("The name of the flag again.", "flag")
     environment = Ignored("The environment of the request counts.", "flagEnvironment")
-    enabled = Boolean(metadata={"description": "Whether the flag is on."})
-    variants = Variants(Nested(ImportedVariant), metadata={"description": "Variants of the flag."})
+    enabled = Boolean(description="Whether the flag is on.")
+    variants = Variants(Nested(ImportedVariant), description="Variants of the flag.")
 
 
 class ImportedLegalValue(OpenBody, LegalValue):
@@ -168,12 +147,8 @@ class ImportedLegalValue(OpenBody, LegalValue):
 class ImportedContextField(OpenBody, CreateContextField):
     """A context field that the strategies use. The import creates it if it does not exist."""
 
-    description = Text(max=250, allow_none=True, load_default=None, metadata={"description": "Meaning of the field."})
-    legalValues = ListOf(
-        Nested(ImportedLegalValue),
-        load_default=list,
-        metadata={"description": "Legal values of the field. An empty list allows all values."},
-    )
+    description = Text(max=250, allow_none=True, load_default=None, description="Meaning of the field.")
+    legalValues = ListOf(Nested(ImportedLegalValue), load_default=list, description=LEGAL_VALUES)
 
 
 class ImportedSegment(OpenBody):
@@ -181,16 +156,14 @@ class ImportedSegment(OpenBody):
 
     example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers"}
 
-    id = Integer(min=1, required=True, metadata={"description": "Id that the strategies of this document use."})
-    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the segment."})
+    id = Integer(min=1, required=True, description="Id that the strategies of this document use.")
+    name = Text(min=1, max=255, required=True, description="Name of the segment.")
 
 
 class ImportedTagType(OpenBody, CreateTagType):
     """A tag type. The import creates it if it does not exist."""
 
-    description = Text(
-        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Meaning of its tags."}
-    )
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, description="Meaning of its tags.")
 
 
 class ImportedTag(OpenBody):
@@ -198,9 +171,9 @@ class ImportedTag(OpenBody):
 
     example: ClassVar[dict[str, Any]] = {"featureName": "new-checkout", "tagType": "simple", "tagValue": "beta"}
 
-    featureName = Name(required=True, metadata=FLAG_NAME)
-    tagType = Text(min=1, max=50, required=True, metadata={"description": "Type of the tag."})
-    tagValue = Trimmed(min=2, max=50, required=True, metadata={"description": "Value of the tag."})
+    featureName = Name(required=True, description=FLAG_NAME)
+    tagType = Text(min=1, max=50, required=True, description="Type of the tag.")
+    tagValue = Trimmed(min=2, max=50, required=True, description="Value of the tag.")
 
 
 class ImportedParent(OpenBody):
@@ -209,15 +182,9 @@ class ImportedParent(OpenBody):
     example: ClassVar[dict[str, Any]] = {"feature": "new-cart", "enabled": True, "variants": []}
     beyond_json_schema: ClassVar[str] = "only be set if enabled"
 
-    feature = Name(required=True, metadata={"description": "Name of the parent."})
-    enabled = Boolean(
-        load_default=True, metadata={"description": "Whether the parent must be on (true) or off (false)."}
-    )
-    variants = ListOf(
-        Text(min=1, max=255),
-        load_default=list,
-        metadata={"description": "Variants of the parent. If not empty, the parent must return one of them."},
-    )
+    feature = Name(required=True, description="Name of the parent.")
+    enabled = Boolean(load_default=True, description="Whether the parent must be on (true) or off (false).")
+    variants = ListOf(Text(min=1, max=255), load_default=list, description=PARENT_VARIANTS)
 
     @validates_schema
     def refuse_variants_of_disabled(self, parent: dict[str, Any], **_: Any) -> None:
@@ -232,15 +199,15 @@ class ImportedDependencies(OpenBody):
     example: ClassVar[dict[str, Any]] = {"feature": "new-checkout", "dependencies": [ImportedParent.example]}
     beyond_json_schema: ClassVar[str] = ImportedParent.beyond_json_schema
 
-    feature = Name(required=True, metadata=FLAG_NAME)
-    dependencies = ListOf(Nested(ImportedParent), required=True, metadata={"description": "The parents of the flag."})
+    feature = Name(required=True, description=FLAG_NAME)
+    dependencies = ListOf(Nested(ImportedParent), required=True, description="The parents of the flag.")
 
 
 class Entries(ListOf):
     """A list whose entries are not checked here. read_entries() loads them, to report errors by flag."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[Any]:
-        return ListOf(Raw(allow_none=True), max=MAX_ENTRIES)._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> list[Any]:
+        return ListOf(Raw(allow_none=True), max=MAX_ENTRIES).load_value(value)
 
 
 class FlagDocument(OpenBody):
@@ -257,25 +224,21 @@ class FlagDocument(OpenBody):
         "dependencies": [],
     }
 
-    features = Entries(Nested(ImportedFeature), required=True, metadata={"description": "The flags."})
-    featureStrategies = Entries(
-        Nested(ImportedStrategy), required=True, metadata={"description": "Strategies of the flags."}
-    )
+    features = Entries(Nested(ImportedFeature), required=True, description="The flags.")
+    featureStrategies = Entries(Nested(ImportedStrategy), required=True, description="Strategies of the flags.")
     featureEnvironments = Entries(
-        Nested(ImportedEnvironment), load_default=list, metadata={"description": "States and variants of the flags."}
+        Nested(ImportedEnvironment), load_default=list, description="States and variants of the flags."
     )
     contextFields = Entries(
-        Nested(ImportedContextField), load_default=list, metadata={"description": "Context fields that they use."}
+        Nested(ImportedContextField), load_default=list, description="Context fields that they use."
     )
-    segments = Entries(Nested(ImportedSegment), load_default=list, metadata={"description": "Segments that they use."})
-    tagTypes = Entries(Nested(ImportedTagType), required=True, metadata={"description": "Types of their tags."})
+    segments = Entries(Nested(ImportedSegment), load_default=list, description="Segments that they use.")
+    tagTypes = Entries(Nested(ImportedTagType), required=True, description="Types of their tags.")
     featureTags = Entries(
-        Nested(ImportedTag), metadata={"description": "Tags of the flags. If they are omitted, flags keep their tags."}
+        Nested(ImportedTag), description="Tags of the flags. If they are omitted, flags keep their tags."
     )
-    dependencies = Entries(
-        Nested(ImportedDependencies), load_default=list, metadata={"description": "Dependencies of the flags."}
-    )
-    links = ListOf(Raw(allow_none=True), metadata={"description": "Links of the flags. They are not kept."})
+    dependencies = Entries(Nested(ImportedDependencies), load_default=list, description="Dependencies of the flags.")
+    links = ListOf(Raw(allow_none=True), description="Links of the flags. They are not kept.")
 
 
 class ImportFlags(Body):
@@ -287,8 +250,6 @@ class ImportFlags(Body):
         "data": FlagDocument.example,
     }
 
-    project = Text(min=1, required=True, metadata={"description": "Id of the project for the flags."})
-    environment = Text(
-        min=1, required=True, metadata={"description": "Environment for their strategies, variants and states."}
-    )
-    data = Nested(FlagDocument, required=True, metadata={"description": "The document."})
+    project = Text(min=1, required=True, description="Id of the project for the flags.")
+    environment = Text(min=1, required=True, description="Environment for their strategies, variants and states.")
+    data = Nested(FlagDocument, required=True, description="The document.")

@@ -1,12 +1,12 @@
 """Requests about the usage of a flag."""
 
 from validators import Query
-from validators.fields import WholeNumber
+from validators.query_fields import WholeNumber
 
 
 class UsageHours(Query):
     """Query parameters of the reported usage of a flag."""
 
     hoursBack = WholeNumber(
-        min=1, max=2160, load_default=48, metadata={"description": "Number of hours to look back: at most 90 days."}
+        min=1, max=2160, load_default=48, description="Number of hours to look back: at most 90 days."
     )

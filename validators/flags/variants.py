@@ -1,7 +1,7 @@
 """Requests about variants of strategies and of flags. Their weights add up to 1000."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, missing, post_load, validates_schema
@@ -12,6 +12,7 @@ from validators.fields import Integer, ListOf, Nested, OneOf, Text
 
 TOTAL_WEIGHT = 1000
 WEIGHT_TYPES = frozenset({"variable", "fix"})
+WEIGHT_TYPE = "fix: exactly this weight. variable: an equal share of the remaining weight."
 PAYLOAD_TYPES = frozenset({"json", "csv", "string", "number"})
 
 
@@ -21,10 +22,8 @@ class Payload(Body):
     example: ClassVar = {"type": "json", "value": '{"colour": "blue"}'}
     beyond_json_schema: ClassVar = "must be JSON|must be a number"
 
-    type = OneOf(
-        PAYLOAD_TYPES, "json, csv, string or number", required=True, metadata={"description": "Type of the value."}
-    )
-    value = Operand(required=True, metadata={"description": "Value as text."})
+    type = OneOf(PAYLOAD_TYPES, "json, csv, string or number", required=True, description="Type of the value.")
+    value = Operand(required=True, description="Value as text.")
 
     @validates_schema
     def check_value(self, data: dict[str, Any], **_: Any) -> None:
@@ -48,8 +47,8 @@ class Override(Body):
 
     example: ClassVar = {"contextName": "userId", "values": ["7"]}
 
-    contextName = Text(min=1, max=100, required=True, metadata={"description": "Context field."})
-    values = ListOf(Operand(min=1, max=100), required=True, metadata={"description": "Values of the field."})
+    contextName = Text(min=1, max=100, required=True, description="Context field.")
+    values = ListOf(Operand(min=1, max=100), required=True, description="Values of the field.")
 
 
 class NoOverrides(ListOf):
@@ -58,7 +57,7 @@ class NoOverrides(ListOf):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(Nested(Override), max=0, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
+    def load_value(self, value: Any) -> Any:
         if value != []:
             raise ValidationError("must be an empty list, because only variants of flags have overrides")
         return missing
@@ -69,26 +68,17 @@ class StrategyVariant(Body):
 
     example: ClassVar = {"name": "blue", "weight": 500, "weightType": "variable", "stickiness": "default"}
 
-    name = Text(
-        min=1, max=255, required=True, metadata={"description": "Name of the variant. It must be unique in the list."}
-    )
+    name = Text(min=1, max=255, required=True, description="Name of the variant. It must be unique in the list.")
     weight = Integer(
         min=0,
         max=TOTAL_WEIGHT,
         required=True,
-        metadata={"description": "Weight out of 1000. The weights of variable variants are computed."},
+        description="Weight out of 1000. The weights of variable variants are computed.",
     )
-    weightType = OneOf(
-        WEIGHT_TYPES,
-        "variable or fix",
-        required=True,
-        metadata={"description": "fix: exactly this weight. variable: an equal share of the remaining weight."},
-    )
-    stickiness = Text(
-        min=1, max=255, required=True, metadata={"description": "Context field whose value decides the variant."}
-    )
-    payload = Nested(Payload, metadata={"description": "Payload of the variant."})
-    overrides = NoOverrides(metadata={"description": "Ignored. Only variants of flags have overrides."})
+    weightType = OneOf(WEIGHT_TYPES, "variable or fix", required=True, description=WEIGHT_TYPE)
+    stickiness = Text(min=1, max=255, required=True, description="Context field whose value decides the variant.")
+    payload = Nested(Payload, description="Payload of the variant.")
+    overrides = NoOverrides(description="Ignored. Only variants of flags have overrides.")
 
     @post_load
     def sort_keys(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -99,21 +89,11 @@ class StrategyVariant(Body):
 class Variant(StrategyVariant):
     """A variant of a flag in an environment."""
 
-    weightType = OneOf(
-        WEIGHT_TYPES,
-        "variable or fix",
-        load_default="variable",
-        metadata={"description": "fix: exactly this weight. variable: an equal share of the remaining weight."},
-    )
+    weightType = OneOf(WEIGHT_TYPES, "variable or fix", load_default="variable", description=WEIGHT_TYPE)
     stickiness = Text(
-        min=1,
-        max=255,
-        load_default="default",
-        metadata={"description": "Context field whose value decides the variant."},
+        min=1, max=255, load_default="default", description="Context field whose value decides the variant."
     )
-    overrides = ListOf(
-        Nested(Override), load_default=list, metadata={"description": "Overrides: users who always get the variant."}
-    )
+    overrides = ListOf(Nested(Override), load_default=list, description="Overrides: users who always get the variant.")
 
 
 def balanced(variants: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ class GroupUser(Body):
 
     example: ClassVar = {"id": 7}
 
-    id = Integer(min=1, max=ID_MAX, required=True, metadata={"description": "Id of the user."})
+    id = Integer(min=1, max=ID_MAX, required=True, description="Id of the user.")
 
 
 class GroupMember(Body):
@@ -33,7 +33,7 @@ class GroupMember(Body):
 
     example: ClassVar = {"user": {"id": 7}}
 
-    user = Nested(GroupUser, required=True, metadata={"description": "The user."})
+    user = Nested(GroupUser, required=True, description="The user.")
     joinedAt = Ignored(records="group")
     createdBy = Ignored(records="group")
 
@@ -51,26 +51,18 @@ class CreateGroup(Body):
         "users": [{"user": {"id": 1}}],
     }
 
-    name = Trimmed(min=1, max=255, required=True, metadata={"description": "Name of the group. It must be unique."})
-    description = Text(
-        max=DESCRIPTION_MAX, allow_none=True, load_default=None, metadata={"description": "Description of the group."}
-    )
+    name = Trimmed(min=1, max=255, required=True, description="Name of the group. It must be unique.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, description="Description of the group.")
     mappingsSSO = ListOf(
         Text(min=1, max=255),
         what="mappings",
         load_default=list,
-        metadata={"description": "Names of external groups that belong to this group."},
+        description="Names of external groups that belong to this group.",
     )
     rootRole = Integer(
-        min=1,
-        max=ID_MAX,
-        allow_none=True,
-        load_default=None,
-        metadata={"description": "Id of the root role of all members."},
+        min=1, max=ID_MAX, allow_none=True, load_default=None, description="Id of the root role of all members."
     )
-    users = ListOf(
-        Nested(GroupMember), what="users", load_default=list, metadata={"description": "Members of the group."}
-    )
+    users = ListOf(Nested(GroupMember), what="users", load_default=list, description="Members of the group.")
 
     @post_load
     def users_as_ids(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -94,12 +86,12 @@ class UpdateGroup(CreateGroup):
         what="mappings",
         load_default=list,
         allow_none=True,
-        metadata={"description": "Names of external groups that belong to this group. null changes nothing."},
+        description="Names of external groups that belong to this group. null changes nothing.",
     )
     users = ListOf(
         Nested(GroupMember),
         what="users",
         load_default=list,
         allow_none=True,
-        metadata={"description": "Members of the group. null changes nothing."},
+        description="Members of the group. null changes nothing.",
     )

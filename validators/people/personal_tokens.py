@@ -30,9 +30,9 @@ class CreatePersonalToken(Body):
         min=1,
         max=255,
         required=True,
-        metadata={"description": "Description of the token. It must be unique among the tokens of the user."},
+        description="Description of the token. It must be unique among the tokens of the user.",
     )
-    expiresAt = DateTime(required=True, metadata={"description": "Expiry of the token. It must be in the future."})
+    expiresAt = DateTime(required=True, description="Expiry of the token. It must be in the future.")
 
     @validates_schema
     def check_expiry(self, data: dict[str, Any], **_: Any) -> None:

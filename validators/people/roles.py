@@ -10,7 +10,7 @@ from validators.returned import Ignored, ResponseOnly
 
 TYPES = frozenset({"root-custom", "custom"})
 TYPE_WORDS = "root-custom or custom"
-TYPE_MEANING = {"description": "root-custom for a role in the whole instance, custom for a role in projects."}
+TYPE_MEANING = "root-custom for a role in the whole instance, custom for a role in projects."
 ROLE = ResponseOnly("roleWithPermissions role", ignored=("id",), read_only={"project": ""})
 # Ids have the type integer in the database.
 ID_MAX = 2**31 - 1
@@ -24,11 +24,10 @@ class RolePermission(Body):
     # One of the two is required, and null counts as omitted.
     beyond_json_schema: ClassVar = "is required, unless id is given"
 
-    id = Integer(min=1, max=ID_MAX, metadata={"description": "Id of the permission. The id or the name is required."})
-    name = Text(metadata={"description": "Name of the permission. The id or the name is required."})
+    id = Integer(min=1, max=ID_MAX, description="Id of the permission. The id or the name is required.")
+    name = Text(description="Name of the permission. The id or the name is required.")
     environment = Text(
-        allow_none=True,
-        metadata={"description": "Environment in which the permission applies. By default, all environments."},
+        allow_none=True, description="Environment in which the permission applies. By default, all environments."
     )
 
     displayName = Ignored(records="permission")
@@ -56,14 +55,10 @@ class UpdateRole(Body):
         ],
     }
 
-    name = Trimmed(
-        min=1, max=255, required=True, metadata={"description": "Name of the role. It must be unique, ignoring case."}
-    )
-    description = Text(max=DESCRIPTION_MAX, metadata={"description": "Description of the role."})
-    type = OneOf(TYPES, TYPE_WORDS, metadata=TYPE_MEANING)
-    permissions = ListOf(
-        Nested(RolePermission), what="permissions", metadata={"description": "Permissions of the role."}
-    )
+    name = Trimmed(min=1, max=255, required=True, description="Name of the role. It must be unique, ignoring case.")
+    description = Text(max=DESCRIPTION_MAX, description="Description of the role.")
+    type = OneOf(TYPES, TYPE_WORDS, description=TYPE_MEANING)
+    permissions = ListOf(Nested(RolePermission), what="permissions", description="Permissions of the role.")
 
 
 class CreateRole(UpdateRole):
@@ -72,11 +67,8 @@ class CreateRole(UpdateRole):
     class Meta(Body.Meta):
         include = ROLE.in_new()
 
-    description = Text(max=DESCRIPTION_MAX, load_default="", metadata={"description": "Description of the role."})
-    type = OneOf(TYPES, TYPE_WORDS, load_default="custom", metadata=TYPE_MEANING)
+    description = Text(max=DESCRIPTION_MAX, load_default="", description="Description of the role.")
+    type = OneOf(TYPES, TYPE_WORDS, load_default="custom", description=TYPE_MEANING)
     permissions = ListOf(
-        Nested(RolePermission),
-        what="permissions",
-        load_default=list,
-        metadata={"description": "Permissions of the role."},
+        Nested(RolePermission), what="permissions", load_default=list, description="Permissions of the role."
     )

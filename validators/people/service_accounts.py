@@ -22,11 +22,9 @@ class CreateServiceAccount(Body):
 
     example: ClassVar[dict[str, Any]] = {"username": "terraform", "name": "Terraform", "rootRole": 2}
 
-    username = Username(
-        required=True, metadata={"description": "User name. It must be free, and has no @ and no spaces around it."}
-    )
-    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the service account."})
-    rootRole = Integer(min=1, required=True, metadata={"description": "Id of the root role of the account."})
+    username = Username(required=True, description="User name. It must be free, and has no @ and no spaces around it.")
+    name = Text(min=1, max=255, required=True, description="Name of the service account.")
+    rootRole = Integer(min=1, required=True, description="Id of the root role of the account.")
 
 
 class UpdateServiceAccount(Body):
@@ -37,5 +35,5 @@ class UpdateServiceAccount(Body):
 
     example: ClassVar[dict[str, Any]] = {"name": "Terraform Cloud"}
 
-    name = Text(min=1, max=255, metadata={"description": "Name of the service account."})
-    rootRole = Integer(min=1, metadata={"description": "Id of the root role of the account."})
+    name = Text(min=1, max=255, description="Name of the service account.")
+    rootRole = Integer(min=1, description="Id of the root role of the account.")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, validates_schema
 from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
-from validators.fields import BIGINT_MAX, Boolean, Email, Text, Username, in_range
+from validators.fields import BIGINT_MAX, Boolean, Email, Field, Text, Username, in_range
 from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
 
 USER = ResponseOnly(
@@ -23,21 +23,21 @@ PASSWORD_MAX_BYTES = 72
 class Password(Text):
     """A new password of at most 72 bytes in UTF-8. Its minimum length is the setting PASSWORD_MIN_LENGTH."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        value = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        value = super().load_value(value)
         if len(value.encode()) > PASSWORD_MAX_BYTES:
             raise ValidationError(f"must be at most {PASSWORD_MAX_BYTES} bytes long")
         return value
 
 
-class RootRole(fields.Field[int | str]):
+class RootRole(Field[int | str]):
     """The id of a root role, an integer, or its name. hold_role() checks that the role exists."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int | str:
+    def load_value(self, value: Any) -> int | str:
         if isinstance(value, int) and not isinstance(value, bool):
             return in_range(value, 1, BIGINT_MAX)
         if isinstance(value, str):
-            return Text()._deserialize(value, attr, data, **kwargs)
+            return Text().load_value(value)
         raise ValidationError("must be the id or the name of a root role")
 
 
@@ -89,12 +89,10 @@ class InvitedUser(WithPassword):
     }
     drops_nulls: ClassVar[bool] = False
 
-    username = Username(metadata={"description": "User name. It must be free, and has no @ and no spaces around it."})
-    email = Email(
-        required=True, metadata={"description": "E-mail address. It must be free. It is stored in lower case."}
-    )
-    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the user."})
-    password = Password(required=True, metadata={"description": REQUIREMENTS})
+    username = Username(description="User name. It must be free, and has no @ and no spaces around it.")
+    email = Email(required=True, description="E-mail address. It must be free. It is stored in lower case.")
+    name = Text(min=1, max=255, required=True, description="Name of the user.")
+    password = Password(required=True, description=REQUIREMENTS)
 
 
 class CreateUser(WithPassword):
@@ -109,21 +107,17 @@ class CreateUser(WithPassword):
     beyond_json_schema: ClassVar[str] = f"{WithPassword.beyond_json_schema}|is required, unless email is given"
     drops_empty: ClassVar[frozenset[str]] = frozenset({"name", "password"})
 
-    rootRole = RootRole(required=True, metadata={"description": "Id or name of the root role of the user."})
+    rootRole = RootRole(required=True, description="Id or name of the root role of the user.")
     username = Username(
-        metadata={
-            "description": "User name. It must be free, and has no @ and no spaces around it. Required without email."
-        },
+        description="User name. It must be free, and has no @ and no spaces around it. Required without email."
     )
-    email = Email(metadata={"description": "E-mail address. It must be free. It is stored in lower case."})
-    name = Text(max=255, metadata={"description": "Name of the user. An empty text means no name."})
+    email = Email(description="E-mail address. It must be free. It is stored in lower case.")
+    name = Text(max=255, description="Name of the user. An empty text means no name.")
     password = Password(
-        metadata={
-            "description": REQUIREMENTS
-            + " Without a password, or with an empty one, the response has a link with which the user sets one."
-        }
+        description=REQUIREMENTS
+        + " Without a password, or with an empty one, the response has a link with which the user sets one."
     )
-    sendEmail = Boolean(metadata={"description": "Ignored. This service sends no e-mail."})
+    sendEmail = Boolean(description="Ignored. This service sends no e-mail.")
 
     @validates_schema
     def require_login_name(self, data: dict[str, Any], **_: Any) -> None:
@@ -142,18 +136,12 @@ class UpdateUser(Body):
     drops_empty: ClassVar[frozenset[str]] = frozenset({"name", "email", "rootRole"})
 
     name = Text(
-        max=255,
-        allow_none=True,
-        metadata={"description": "Name of the user. An empty text changes nothing. null removes the name."},
+        max=255, allow_none=True, description="Name of the user. An empty text changes nothing. null removes the name."
     )
     email = Email(
-        metadata={
-            "description": "E-mail address. It must be free. It is stored in lower case. An empty text changes nothing."
-        }
+        description="E-mail address. It must be free. It is stored in lower case. An empty text changes nothing."
     )
-    rootRole = RootRole(
-        metadata={"description": "Id or name of the root role of the user. An empty text changes nothing."}
-    )
+    rootRole = RootRole(description="Id or name of the root role of the user. An empty text changes nothing.")
     sendEmail = Ignored("This service sends no e-mail.", "managedUser")
 
 
@@ -162,7 +150,7 @@ class NewPassword(WithPassword):
 
     example: ClassVar[dict[str, Any]] = {"password": "correct horse battery staple"}
 
-    password = Password(required=True, metadata={"description": REQUIREMENTS})
+    password = Password(required=True, description=REQUIREMENTS)
 
 
 class CheckPassword(NewPassword):
@@ -184,7 +172,7 @@ class ResetPassword(NewPassword):
         "password": "correct horse battery staple",
     }
 
-    token = Text(required=True, metadata={"description": "Token of the link."})
+    token = Text(required=True, description="Token of the link.")
 
 
 class SetPassword(NewPassword):
@@ -192,8 +180,8 @@ class SetPassword(NewPassword):
 
     beyond_json_schema: ClassVar[str] = WithPassword.beyond_json_schema + "|the same as password"
 
-    confirmPassword = Text(metadata={"description": "The same password again."})
-    oldPassword = Text(metadata={"description": "Ignored. An administrator needs no old password."})
+    confirmPassword = Text(description="The same password again.")
+    oldPassword = Text(description="Ignored. An administrator needs no old password.")
 
     @validates_schema
     def check_confirmation(self, data: dict[str, Any], **_: Any) -> None:
@@ -211,9 +199,9 @@ class ChangePassword(SetPassword):
         "oldPassword": "incorrect horse battery staple",
     }
 
-    password = Password(required=True, metadata={"description": REQUIREMENTS + " It must not be one of the last five."})
-    confirmPassword = Text(required=True, metadata={"description": "The same password again."})
-    oldPassword = Text(required=True, metadata={"description": "Your present password."})
+    password = Password(required=True, description=REQUIREMENTS + " It must not be one of the last five.")
+    confirmPassword = Text(required=True, description="The same password again.")
+    oldPassword = Text(required=True, description="Your present password.")
 
 
 class CreateResetLink(Body):
@@ -221,13 +209,13 @@ class CreateResetLink(Body):
 
     example: ClassVar[dict[str, Any]] = {"id": "ada@example.org"}
 
-    id = Text(required=True, metadata={"description": "User name or e-mail address of the user."})
+    id = Text(required=True, description="User name or e-mail address of the user.")
 
 
 class ResetToken(Query):
     """Query parameters of GET /auth/reset/validate."""
 
-    token = Text(required=True, metadata={"description": "Token of the link.", "examples": [RESET_TOKEN]})
+    token = Text(required=True, description="Token of the link.", metadata={"examples": [RESET_TOKEN]})
 
 
 class UserSearch(Query):
@@ -235,13 +223,11 @@ class UserSearch(Query):
 
     q = Text(
         load_default="",
-        metadata={
-            "description": "Text that the name, user name or e-mail address contains. It needs at least two characters."
-        },
+        description="Text that the name, user name or e-mail address contains. It needs at least two characters.",
     )
 
 
 class OwnRoles(Query):
     """Query parameters of GET /api/admin/user/roles."""
 
-    projectId = Text(required=True, metadata={"description": "Id of the project.", "examples": ["default"]})
+    projectId = Text(required=True, description="Id of the project.", metadata={"examples": ["default"]})

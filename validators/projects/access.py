@@ -11,11 +11,9 @@ class GrantAccess(Body):
 
     example: ClassVar = {"roles": [5], "users": [7, 8], "groups": []}
 
-    roles = ListOf(Integer(min=1), required=True, metadata={"description": "Ids of roles."})
-    users = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the users who get the roles."})
-    groups = ListOf(
-        Integer(min=1), load_default=list, metadata={"description": "Ids of the groups that get the roles."}
-    )
+    roles = ListOf(Integer(min=1), required=True, description="Ids of roles.")
+    users = ListOf(Integer(min=1), load_default=list, description="Ids of the users who get the roles.")
+    groups = ListOf(Integer(min=1), load_default=list, description="Ids of the groups that get the roles.")
 
 
 class RoleHolders(Body):
@@ -23,9 +21,9 @@ class RoleHolders(Body):
 
     example: ClassVar = {"id": 4, "users": [7], "groups": [3]}
 
-    id = Integer(min=1, required=True, metadata={"description": "Id of the role."})
-    users = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the users who get the role."})
-    groups = ListOf(Integer(min=1), load_default=list, metadata={"description": "Ids of the groups that get the role."})
+    id = Integer(min=1, required=True, description="Id of the role.")
+    users = ListOf(Integer(min=1), load_default=list, description="Ids of the users who get the role.")
+    groups = ListOf(Integer(min=1), load_default=list, description="Ids of the groups that get the role.")
 
 
 class ReplaceAccess(Body):
@@ -34,9 +32,7 @@ class ReplaceAccess(Body):
     example: ClassVar = {"roles": [{"id": 4, "users": [7], "groups": []}, {"id": 5, "users": [8, 9], "groups": [3]}]}
 
     roles = ListOf(
-        Nested(RoleHolders),
-        required=True,
-        metadata={"description": "All roles in the project, each with its users and groups."},
+        Nested(RoleHolders), required=True, description="All roles in the project, each with its users and groups."
     )
 
 
@@ -45,6 +41,4 @@ class HeldRoles(Body):
 
     example: ClassVar = {"roles": [5]}
 
-    roles = ListOf(
-        Integer(min=1), required=True, metadata={"description": "Ids of the roles. An empty list takes all roles away."}
-    )
+    roles = ListOf(Integer(min=1), required=True, description="Ids of the roles. An empty list takes all roles away.")

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates, validates_schema
@@ -51,32 +50,27 @@ def mode_field(**kwargs: Any) -> OneOf:
     return OneOf(
         MODES,
         "open, protected or private",
-        metadata={"description": "Mode of the project. Only members can see a private project."},
+        description="Mode of the project. Only members can see a private project.",
         **kwargs,
     )
 
 
 def stickiness_field(**kwargs: Any) -> Text:
     """Return the field for the stickiness of new rollouts."""
-    return Text(min=1, max=255, metadata={"description": "Stickiness of new variants and gradual rollouts."}, **kwargs)
+    return Text(min=1, max=255, description="Stickiness of new variants and gradual rollouts.", **kwargs)
 
 
-def feature_limit_field() -> Integer:
-    """Return the field for the flag limit of the project."""
-    return Integer(
-        min=0,
-        max=2**31 - 1,
-        allow_none=True,
-        metadata={"description": "Maximum number of flags in the project. null means no limit."},
-    )
+FEATURE_LIMIT = Integer(
+    min=0, max=2**31 - 1, allow_none=True, description="Maximum number of flags in the project. null means no limit."
+)
 
 
 class EnvironmentName(Name):
     """The name of an environment, or an object with it, as overviews have them."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
+    def load_value(self, value: Any) -> str:
         name = value.get("environment") if isinstance(value, dict) else value
-        return super()._deserialize(name, attr, data, **kwargs)
+        return super().load_value(name)
 
 
 class LinkedEnvironments(ReadOnly):
@@ -99,10 +93,8 @@ def read_only_fields(*set_here: str) -> dict[str, Anything]:
 class NamedProject(Body):
     """The name and the description of a project."""
 
-    name = Text(
-        min=1, max=NAME_MAX, required=True, metadata={"description": "Name of the project. It must not be blank."}
-    )
-    description = Text(max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Description of the project."})
+    name = Text(min=1, max=NAME_MAX, required=True, description="Name of the project. It must not be blank.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description of the project.")
 
     @validates_schema
     def check_name(self, data: dict[str, Any], **_: Any) -> None:
@@ -117,7 +109,7 @@ class ProjectId(Body):
     example: ClassVar = {"id": "mobile"}
     beyond_json_schema: ClassVar = "must not be archive"
 
-    id = Name(required=True, metadata={"description": "Id to check."})
+    id = Name(required=True, description="Id to check.")
 
     @validates("id")
     def refuse_reserved_words(self, id: str, **_: Any) -> None:
@@ -147,17 +139,13 @@ class NewProject(NamedProject):
     drops_empty: ClassVar = frozenset({"id"})
 
     id = Text(
-        max=100,
-        metadata={
-            "description": "Id of the project: A-Z, a-z, 0-9 and - _ . ~ ! * ' ( ). By default, made from the name."
-        },
+        max=100, description="Id of the project: A-Z, a-z, 0-9 and - _ . ~ ! * ' ( ). By default, made from the name."
     )
     mode = mode_field(load_default="open")
     defaultStickiness = stickiness_field(load_default="default")
-    featureLimit = feature_limit_field()
+    featureLimit = FEATURE_LIMIT
     environments = ListOf(
-        EnvironmentName(),
-        metadata={"description": "Environments of the project. By default, all enabled environments."},
+        EnvironmentName(), description="Environments of the project. By default, all enabled environments."
     )
 
     @validates_schema
@@ -188,7 +176,7 @@ class ProjectChange(NamedProject):
 
     mode = mode_field()
     defaultStickiness = stickiness_field()
-    featureLimit = feature_limit_field()
+    featureLimit = FEATURE_LIMIT
 
 
 class NamingInput(Body):
@@ -204,17 +192,12 @@ class NamingInput(Body):
     pattern = Text(
         max=PATTERN_MAX,
         allow_none=True,
-        metadata={"description": "Regular expression (RE2) for whole names. An empty text means no pattern."},
+        description="Regular expression (RE2) for whole names. An empty text means no pattern.",
     )
     example_ = Text(
-        data_key="example",
-        max=FLAG_NAME_MAX,
-        allow_none=True,
-        metadata={"description": "A name that matches the pattern."},
+        data_key="example", max=FLAG_NAME_MAX, allow_none=True, description="A name that matches the pattern."
     )
-    description = Text(
-        max=DESCRIPTION_MAX, allow_none=True, metadata={"description": "Shown to users who create a flag."}
-    )
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Shown to users who create a flag.")
 
     @validates_schema
     def check_pattern(self, data: dict[str, Any], **_: Any) -> None:
@@ -254,9 +237,9 @@ class ProjectSettings(Body):
     }
 
     mode = mode_field()
-    featureNaming = Nested(NamingInput, metadata={"description": "Naming rule for flags."})
+    featureNaming = Nested(NamingInput, description="Naming rule for flags.")
     defaultStickiness = stickiness_field()
-    featureLimit = feature_limit_field()
+    featureLimit = FEATURE_LIMIT
 
     @post_load
     def drop_empty_naming(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -269,8 +252,7 @@ class ProjectFilter(Query):
     """Query parameters of the list of projects."""
 
     archived = Text(
-        load_default="",
-        metadata={"description": "true returns only archived projects. Any other value returns only live ones."},
+        load_default="", description="true returns only archived projects. Any other value returns only live ones."
     )
 
 

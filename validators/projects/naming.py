@@ -30,10 +30,7 @@ class PatternError(ValueError):
 
 
 def mismatches(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that do not match the pattern as a whole.
-
-    Raise PatternError if the pattern is invalid or takes too long.
-    """
+    """Return the names that do not match the whole pattern, or raise PatternError."""
     expression = compiled(pattern)
     deadline = time.thread_time() + MATCHING_MAX
     mismatched = []
@@ -73,10 +70,7 @@ def compiled(pattern: str) -> "re2._Regexp":
 
 
 def encoded(text: str) -> bytes:
-    """Return the text as one byte per character.
-
-    Names of flags are ASCII, so all other characters become the same byte.
-    """
+    """Return one byte per character. All non-ASCII ones, which names never have, become the same."""
     return re.sub(r"[^\x00-\x7f]", "\xff", text).encode("latin-1")
 
 

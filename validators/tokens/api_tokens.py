@@ -1,6 +1,5 @@
 """Requests about API tokens."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -12,6 +11,7 @@ from validators.tokens.origins import ANY, Origin
 
 # Newer clients call a client token a backend token.
 KINDS = ("admin", "client", "backend", "frontend")
+TYPE = "Type of the token. Case is ignored. backend is another word for client."
 
 API_TOKEN = ResponseOnly(
     "apiToken",
@@ -32,12 +32,10 @@ class Origins(ListOf):
             "Origins whose pages can use a frontend token, such as `https://shop.example.org`. `*` means all. null "
             "means those of the setting FRONTEND_ORIGINS."
         )
-        super().__init__(
-            Origin(), max=MAX_ORIGINS, what="origins", allow_none=True, metadata={"description": description}
-        )
+        super().__init__(Origin(), max=MAX_ORIGINS, what="origins", allow_none=True, description=description)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> list[str]:
-        origins = list(dict.fromkeys(super()._deserialize(value, attr, data, **kwargs)))
+    def load_value(self, value: Any) -> list[str]:
+        origins = list(dict.fromkeys(super().load_value(value)))
         # Our choice: an empty list is refused, so that a mistake is not taken for null.
         if not origins:
             raise ValidationError("must have at least one origin; null means those of the setting FRONTEND_ORIGINS")
@@ -47,8 +45,8 @@ class Origins(ListOf):
 class Kind(OneOf):
     """The type of a token, ignoring case."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        return super()._deserialize(value.lower() if isinstance(value, str) else value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        return super().load_value(value.lower() if isinstance(value, str) else value)
 
 
 class CreateApiToken(Body):
@@ -69,28 +67,17 @@ class CreateApiToken(Body):
         "is required|must be omitted with|for an admin token|only admin tokens|at least one|only a frontend token"
     )
 
-    type = Kind(
-        frozenset(KINDS),
-        "admin, client, backend or frontend",
-        required=True,
-        metadata={"description": "Type of the token. Case is ignored. backend is another word for client."},
-    )
-    tokenName = Text(min=1, max=255, metadata={"description": "Name of the token. It need not be unique."})
+    type = Kind(frozenset(KINDS), "admin, client, backend or frontend", required=True, description=TYPE)
+    tokenName = Text(min=1, max=255, description="Name of the token. It need not be unique.")
     username = Text(
-        min=1,
-        max=255,
-        metadata={"description": "The old name of tokenName. Send one of the two, or both if they are equal."},
+        min=1, max=255, description="The old name of tokenName. Send one of the two, or both if they are equal."
     )
-    environment = Text(metadata={"description": "Environment of the token. An admin token has `*`, which means all."})
-    project = Text(metadata={"description": "Project of the token. `*` means all."})
+    environment = Text(description="Environment of the token. An admin token has `*`, which means all.")
+    project = Text(description="Project of the token. `*` means all.")
     projects = ListOf(
-        Text(),
-        what="projects",
-        metadata={"description": "Projects of the token. `*` means all. With project, only the same ones."},
+        Text(), what="projects", description="Projects of the token. `*` means all. With project, only the same ones."
     )
-    expiresAt = DateTime(
-        allow_none=True, load_default=None, metadata={"description": "Expiry of the token. null means never."}
-    )
+    expiresAt = DateTime(allow_none=True, load_default=None, description="Expiry of the token. null means never.")
     origins = Origins()
 
     @validates_schema
@@ -140,16 +127,9 @@ class CreateProjectApiToken(CreateApiToken):
 
     example: ClassVar = {"type": "client", "tokenName": "checkout-service", "environment": "production"}
 
-    type = Kind(
-        frozenset(KINDS) - {"admin"},
-        "client, backend or frontend",
-        required=True,
-        metadata={"description": "Type of the token. Case is ignored. backend is another word for client."},
-    )
-    project = Text(metadata={"description": "The project of the path. You can omit it."})
-    projects = ListOf(
-        Text(), what="projects", metadata={"description": "A list with only the project of the path. You can omit it."}
-    )
+    type = Kind(frozenset(KINDS) - {"admin"}, "client, backend or frontend", required=True, description=TYPE)
+    project = Text(description="The project of the path. You can omit it.")
+    projects = ListOf(Text(), what="projects", description="A list with only the project of the path. You can omit it.")
 
     @post_load
     def use_newer_names(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -169,10 +149,7 @@ class UpdateApiToken(Body):
     schema: ClassVar = {"anyOf": [{"required": ["expiresAt"]}, {"required": ["origins"]}]}
     beyond_json_schema: ClassVar = "at least one|only a frontend token"
 
-    expiresAt = DateTime(
-        allow_none=True,
-        metadata={"description": "Expiry of the token. It can be in the past. null means never."},
-    )
+    expiresAt = DateTime(allow_none=True, description="Expiry of the token. It can be in the past. null means never.")
     origins = Origins()
 
     @validates_schema

@@ -1,7 +1,6 @@
 """Origins of web pages, as browsers send them in the header Origin: scheme://host[:port]."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import ValidationError
@@ -21,8 +20,8 @@ class Origin(Text):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max=300, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        origin = super()._deserialize(value, attr, data, **kwargs)
+    def load_value(self, value: Any) -> str:
+        origin = super().load_value(value)
         if origin != ANY and not ORIGIN.fullmatch(origin):
             raise ValidationError("must be an origin such as https://shop.example.org, without a path, or *")
         return written_by_browsers(origin)

@@ -20,8 +20,8 @@ class SignupTokenUpdate(Body):
     schema: ClassVar[dict[str, Any]] = {"minProperties": 1}
     drops_nulls: ClassVar[bool] = False
 
-    expiresAt = DateTime(metadata={"description": "Expiry of the token. It can be in the past."})
-    enabled = Boolean(metadata={"description": "Whether the token works."})
+    expiresAt = DateTime(description="Expiry of the token. It can be in the past.")
+    enabled = Boolean(description="Whether the token works.")
 
     # Our choice: both are optional, but one of them is required.
     @validates_schema
@@ -45,5 +45,5 @@ class PublicSignupTokenCreate(Body):
 
     example: ClassVar[dict[str, Any]] = {"name": "Summer interns", "expiresAt": "2026-12-31T23:59:59Z"}
 
-    name = Text(min=1, max=255, required=True, metadata={"description": "Name of the token, to show to people."})
-    expiresAt = DateTime(required=True, metadata={"description": "Expiry of the token. It can be in the past."})
+    name = Text(min=1, max=255, required=True, description="Name of the token, to show to people.")
+    expiresAt = DateTime(required=True, description="Expiry of the token. It can be in the past.")

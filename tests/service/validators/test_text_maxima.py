@@ -25,7 +25,7 @@ REFERENCES = {"Login.username", "RolePermission.name", "NewPassword.name", "NewP
 def bodies(kind: type[Body] = Body) -> Iterator[type[Body]]:
     """Yield the schemas of all bodies."""
     for body in kind.__subclasses__():
-        if body.__module__.startswith("validators."):
+        if body.__module__.startswith("validators"):
             yield body
             yield from bodies(body)
 

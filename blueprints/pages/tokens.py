@@ -1,8 +1,9 @@
-"""The API tokens of the instance."""
+"""The API tokens of the instance, and the public signup tokens."""
 
 import json
+from datetime import UTC, datetime
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, current_app
 
 from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
@@ -10,13 +11,15 @@ from rules.api_tokens import permission, permissions, readable_kinds
 from sql.catalog import environments
 from sql.database import connection
 from sql.projects import list as project_list
-from sql.tokens import api_tokens
+from sql.tokens import api_tokens, signup_tokens
 from validators.tokens.api_tokens import KINDS
+from validators.tokens.signup_tokens import DEFAULT_LIFETIME
 
-bp = Blueprint("api_tokens", __name__)
+api_tokens_bp = Blueprint("api_tokens", __name__)
+signup_tokens_bp = Blueprint("signup_tokens", __name__)
 
 
-@bp.get("/admin/api-tokens")
+@api_tokens_bp.get("/admin/api-tokens")
 def show_api_tokens() -> Response:
     """Show the tokens of the types that the reader may read, without their secrets."""
     with connection() as conn:
@@ -34,4 +37,17 @@ def show_api_tokens() -> Response:
         projects=json.loads(projects)["projects"],
         environments=[environment["name"] for environment in known],
         **list_page(tokens, "tokenName"),
+    )
+
+
+@signup_tokens_bp.get("/admin/signup-tokens")
+def show_signup_tokens() -> Response:
+    """Show the signup tokens with their links and the users who signed up, newest first."""
+    with connection() as conn:
+        require_reader(conn, "ADMIN")
+        body = json.loads(signup_tokens.list_all(conn, current_app.config["BASE_URL"]))
+    return page(
+        "admin/signup_tokens.html",
+        default_expiry=(datetime.now(UTC) + DEFAULT_LIFETIME).isoformat(),
+        **list_page(body["tokens"], "name"),
     )

@@ -1,0 +1,63 @@
+"""The users, the groups and the service accounts, for administrators."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint, Response, abort
+
+from blueprints.pages.lists import list_page
+from blueprints.pages.page import page, require_reader, user_name
+from rules.access import id_in_path
+from sql.database import connection
+from sql.people import groups, service_accounts, user_records
+
+users_bp = Blueprint("users", __name__)
+groups_bp = Blueprint("groups", __name__)
+service_accounts_bp = Blueprint("service_accounts", __name__)
+
+
+@users_bp.get("/admin/users")
+def show_users() -> Response:
+    """Show the users, with their root roles and their last logins."""
+    with connection() as conn:
+        require_reader(conn, "ADMIN")
+        body = json.loads(user_records.list_all(conn))
+    users = sorted(body["users"], key=lambda user: user_name(user).lower())
+    return page("admin/users.html", **choices(body["rootRoles"]), **list_page(users, "name", "username", "email"))
+
+
+@groups_bp.get("/admin/groups")
+def show_groups() -> Response:
+    """Show the groups, by name."""
+    with connection() as conn:
+        require_reader(conn, "ADMIN")
+        body = json.loads(groups.list_all(conn))
+        roles = json.loads(user_records.list_all(conn))["rootRoles"]
+    return page("admin/groups.html", **choices(roles), **list_page(body["groups"], "name"))
+
+
+@groups_bp.get("/admin/groups/<group_id>")
+def show_group(group_id: str) -> Response:
+    """Show a group with its members."""
+    with connection() as conn:
+        require_reader(conn, "ADMIN")
+        group = groups.get(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
+        roles = json.loads(user_records.list_all(conn))["rootRoles"]
+        people = json.loads(user_records.list_users_and_groups(conn))["users"]
+    return page("admin/group.html", group=json.loads(group), roles=roles, people=people)
+
+
+@service_accounts_bp.get("/admin/service-accounts")
+def show_service_accounts() -> Response:
+    """Show the service accounts with their tokens."""
+    with connection() as conn:
+        require_reader(conn, "ADMIN")
+        body = json.loads(service_accounts.list_all(conn))
+    accounts = list_page(body["serviceAccounts"], "name", "username")
+    return page("admin/service_accounts.html", **choices(body["rootRoles"]), **accounts)
+
+
+def choices(roles: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the root roles that the forms offer, and their names by id."""
+    return {"roles": roles, "role_names": {role["id"]: role["name"] for role in roles}}
