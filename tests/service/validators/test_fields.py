@@ -25,10 +25,9 @@ from validators.fields import (
     Text,
     Trimmed,
     Username,
-    WholeNumber,
 )
 from validators.people.users import Password
-from validators.query_fields import Filter, IdFilter
+from validators.query_fields import Filter, IdFilter, WholeNumber
 
 
 class Leaf(Body):
