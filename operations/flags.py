@@ -13,7 +13,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 # This file is a script, so Python looks for modules in operations/ only.
-sys.path[0] = str(Path(__file__).parents[1])
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 try:
     from flask import Flask

@@ -107,7 +107,7 @@ def only_line(text: str) -> str:
 def install(folder: Path) -> Path:
     """Install the program with the packages of the tests in a folder, and return its path."""
     (folder / ".venv").symlink_to(sys.prefix)
-    (folder / "operations/flags.py").symlink_to(ROOT / "operations/flags.py")
+    (folder / "operations").symlink_to(ROOT / "operations")
     return Path(shutil.copy(ROOT / "flags", folder))
 
 

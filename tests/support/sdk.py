@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.service import PATIENCE, ROOT, wait_until
 
-DRIVERS = ROOT / "tests" / "sdk" / "drivers"
+DRIVERS = ROOT / "tests" / "clients" / "sdk" / "drivers"
 PYTHON = ROOT / ".sdks" / "python" / "bin" / "python"
 NODE_MODULES = ROOT / ".sdks" / "node" / "node_modules"
 OLDEST_NODE = 20

@@ -223,7 +223,8 @@ class Service:
         """Send SIGHUP, and return when all workers are new."""
         before = self.workers
         self.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: len(self.workers) == len(before) and not self.workers & before, "all workers were new")
+        # The new workers start before the old ones stop. A killed worker may have been among those before.
+        wait_until(lambda: self.workers and not self.workers & before, "all workers were new")
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
