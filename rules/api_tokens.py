@@ -1,6 +1,7 @@
 """Create, change and delete API tokens, for views and commands."""
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import abort
@@ -18,11 +19,23 @@ from validators.tokens.api_tokens import KINDS, ONLY_FRONTEND
 DEFAULT_ENVIRONMENTS = ("default", "development")
 
 
+def generate(project: str = "*", environment: str = "*") -> str:
+    """Return a new token: project:environment.secret, with a secret of 64 hexadecimal characters."""
+    return f"{project}:{environment}.{secrets.token_hex(32)}"
+
+
+def project_part(projects: Sequence[str]) -> str:
+    """Return the first part of a token: * for all projects, [] for several, or the id of its only project."""
+    if len(projects) > 1:
+        return "[]"
+    return projects[0] if projects else "*"
+
+
 def create(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> str:
     """Create a token, record the event, and return the token as JSON text with its secret. payload: CreateApiToken."""
     refuse_excess(conn, "MAX_API_TOKENS", "API token")
     environment, projects = scope_of(conn, payload)
-    secret = api_tokens.generate(api_tokens.project_part(projects), environment or "*")
+    secret = generate(project_part(projects), environment or "*")
     columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
     limits = {"expires_at": payload["expiresAt"], "origins": payload.get("origins")}
     token_id = api_tokens.insert(conn, secret, **columns, **limits)

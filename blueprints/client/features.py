@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response, request
 
-from rules import client_documents
+from rules import client_features
 from rules.client_access import SERVER_KINDS, environment_of, require_client
 from serving.contract import operation
 from serving.request_data import load_query
@@ -27,7 +27,7 @@ def list_client_features() -> Response:
     payload = load_query(ClientFeatures)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
     environment = environment_of(token, payload["environment"])
-    document, age = client_documents.document(token, environment, payload, inline=inline)
+    document, age = client_features.document(token, environment, payload, inline=inline)
     response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped, age=age, replaces=True)
     response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
     # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
@@ -45,4 +45,4 @@ def get_client_feature(feature_name: str) -> Response:
     token = require_client(*SERVER_KINDS)
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
     environment = environment_of(token, load_query(ClientFeature)["environment"])
-    return json_response(client_documents.feature(token, environment, feature_name, inline=inline))
+    return json_response(client_features.feature(token, environment, feature_name, inline=inline))

@@ -5,7 +5,7 @@ from secrets import token_hex
 from flask import Blueprint, Response
 
 from rules.client_access import FRONTEND_KINDS, ClientToken
-from rules.client_documents import document
+from rules.client_features import document
 from serving.contract import operation
 from serving.cross_origin import require_page
 from serving.evaluation import completed, hashed_response

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, request
 
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS
-from rules.client_documents import document
+from rules.client_features import document
 from rules.ofrep import evaluation, evaluation_or_failure, fields_for
 from serving.contract import operation
 from serving.cross_origin import require_page

@@ -1,6 +1,5 @@
 """API tokens. The database stores their digests, with a mask of admin tokens and the secrets of other tokens."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, LiteralString
@@ -10,18 +9,6 @@ from psycopg.rows import DictRow
 from sql.access import digest
 from sql.database import Connection, as_json, one, rows, run, value
 from sql.projects.visibility import VISIBLE
-
-
-def generate(project: str = "*", environment: str = "*") -> str:
-    """Return a new token: project:environment.secret, with a secret of 64 hexadecimal characters."""
-    return f"{project}:{environment}.{secrets.token_hex(32)}"
-
-
-def project_part(projects: Sequence[str]) -> str:
-    """Return the first part of a token: * for all projects, [] for several, or the id of its only project."""
-    if len(projects) > 1:
-        return "[]"
-    return projects[0] if projects else "*"
 
 
 def mask(secret: str) -> str:

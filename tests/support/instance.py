@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 from flask import Flask, current_app
 
 from app import create_app
-from rules import client_documents
+from rules import client_features
 from sql.database import Connection, database
 from tests.support.secrecy import Watched
 
@@ -60,7 +60,7 @@ def forget_documents() -> None:
     Without a commit, changes do not raise the revision, so the app would not notice them.
     """
     if database()._pinned is not None:
-        client_documents.init_app(current_app)
+        client_features.init_app(current_app)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import pytest
 
 from rules.access import digest
+from rules.api_tokens import generate
 from sql.client import tokens
 from sql.database import connect, rows
 from sql.tokens import api_tokens
@@ -80,7 +81,7 @@ def test_transactions_that_raise_the_same_revisions_do_not_deadlock(conn, url):
 
 
 def test_the_revision_of_a_token_sees_a_change_that_commits_late(conn, url):
-    secret = api_tokens.generate()
+    secret = generate()
     api_tokens.insert(conn, secret, name="test", kind="client", environment="development")
     with connect(url) as late:
         late.execute("BEGIN")
@@ -97,7 +98,7 @@ def test_the_revision_of_a_token_is_that_of_its_environment_and_projects(conn):
     made = {}
     for projects in ((), ("a",), ("a", "b")):
         for name, environment in bound.items():
-            secret = api_tokens.generate()
+            secret = generate()
             kind = "client" if environment else "admin"
             api_tokens.insert(conn, secret, name="test", kind=kind, environment=environment, projects=projects)
             made[name, projects] = digest(secret)

@@ -13,7 +13,7 @@ from flask import Flask
 
 from rules import client_access
 from rules.access import digest
-from rules.client_documents import ClientDocuments, ClientQuery
+from rules.client_features import ClientDocuments, ClientQuery
 from rules.shared_calls import SharedCalls
 from sql.database import Connection, connect, database
 from tests.support.clock import stop_clock
@@ -251,10 +251,10 @@ def test_documents_that_were_used_least_recently_are_forgotten(
         application.get(f"{FEATURES}{query}")
     application.get(f"{FEATURES}{queries[0]}")
     size = next(reversed(kept._kept.values())).document.size
-    monkeypatch.setattr("rules.client_documents.MAX_BYTES", 3 * size + 10)
+    monkeypatch.setattr("rules.client_features.MAX_BYTES", 3 * size + 10)
     application.get(f"{FEATURES}?namePrefix=last")
     assert [key[0].prefix for key in kept._kept] == ["2", "0", "last"]
-    monkeypatch.setattr("rules.client_documents.MAX_DOCUMENTS", 2)
+    monkeypatch.setattr("rules.client_features.MAX_DOCUMENTS", 2)
     application.get(f"{FEATURES}?namePrefix=later")
     assert [key[0].prefix for key in kept._kept] == ["last", "later"]
 
