@@ -35,7 +35,7 @@ class Service(Flask):
         return func
 
     def dispatch_request(self) -> Any:
-        with caller_limit.place_of_known_caller():
+        with caller_limit.keep_place():
             return super().dispatch_request()
 
 

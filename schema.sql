@@ -1,4 +1,4 @@
--- The complete schema. New databases are created from this file. sql/database/migrations/ upgrades older ones to the same schema.
+-- The complete schema. New databases are created from this file. operations/postgres/migrations/ upgrades older ones to the same schema.
 --
 -- History: a row in a present table has its start date (created_at, stale_since, archived_at). When the state ends, a
 -- trigger copies it to a past_ table with its start and end dates. The views near the end of this file combine present
@@ -27,7 +27,7 @@ CREATE FUNCTION json_merge(VARIADIC objects json[]) RETURNS json
 
 
 -- ---------------------------------------------------------------------------------------------------------------------
--- Vocabulary: permissions, roles, environments, context fields, and the types of flags, tags and strategies
+-- Catalog: permissions, roles, environments, context fields, and the types of flags, tags and strategies
 -- ---------------------------------------------------------------------------------------------------------------------
 
 CREATE TABLE permissions (

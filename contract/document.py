@@ -178,7 +178,7 @@ def responses(endpoint: str, contract: Operation) -> dict[str, Any]:
         good["description"], schema = CONTENTS[contract.content]
         good["content"] = {contract.content: {"schema": schema}}
     refusals = {}
-    for status in sorted({*contract.refuses, *ALWAYS}):
+    for status in sorted({*contract.refuses, *contract.errors, *ALWAYS}):
         record = error_record(endpoint, status)
         general = status not in contract.errors and record == "error"
         refusals[str(status)] = (

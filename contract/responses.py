@@ -24,7 +24,7 @@ def statuses(operation: Operation | None) -> set[int]:
     """Return each status that an operation documents. Without an operation there are 404 and 405 too."""
     if operation is None:
         return {*ALWAYS, 404, 405}
-    return {operation.status, *operation.refuses, *ALWAYS} | ({304} if operation.etag else set())
+    return {operation.status, *operation.refuses, *operation.errors, *ALWAYS} | ({304} if operation.etag else set())
 
 
 def headers(endpoint: str | None, operation: Operation | None, status: int) -> list[str]:

@@ -16,14 +16,12 @@ from operations import metrics_files, start
 from operations.postgres.migrate import DatabaseProblem
 from serving.settings import SettingError
 
-# The settings of this process, after start.reload_settings().
+# The settings of the master. gunicorn.conf.py fills them at the start and at each SIGHUP.
 settings = start.last_settings
 
 # Parameters of mallopt() in glibc.
 M_TRIM_THRESHOLD = -1
 M_ARENA_MAX = -8
-
-
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 

@@ -2,6 +2,10 @@
 
 Each worker has a slot, a number in the names of its metrics files. After a worker has ended, the next one gets its slot
 and continues its files. So counters never decrease, and reloads do not add files.
+
+Written for prometheus_client 0.26 (bounded in setup.cfg). It documents values.ValueClass, values.MultiProcessValue and
+multiprocess.mark_process_dead() for servers that identify workers by another number than the process id. In
+serving/metrics.py, AllWorkers overrides MultiProcessCollector.collect().
 """
 
 import os

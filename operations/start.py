@@ -44,12 +44,12 @@ def reload_settings() -> dict[str, Any]:
 
 
 def load_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings for create_app(), in a worker those of the master. Raise SettingError."""
+    """Return the settings for create_app(). In a worker, they are those of the master. Raises SettingError."""
     return dict(last_settings) or settings.load(environ)
 
 
 def prepare_database_once(environ: MutableMapping[str, str]) -> None:
-    """Prepare the database, once for this process and its children. Raise SettingError or DatabaseProblem."""
+    """Prepare the database, once for this process and its children. Raises SettingError and DatabaseProblem."""
     if DATABASE_READY in environ:
         return
     config = settings.load(environ)

@@ -2,8 +2,8 @@
 
 Written for gunicorn 27 (bounded in setup.cfg). All that we override of it is here, and not documented:
 
-- gthread.TConn, with wait_for_data() and close(): gunicorn would have to read requests without a thread for each
-  connection, and with a deadline.
+- gthread.TConn, with init(), wait_for_data() and close(): gunicorn would have to read requests without a thread for
+  each connection, and with a deadline.
 - ThreadWorker.is_parent_alive(), handle_quit(), set_accept_enabled(), handle() and handle_error(): gunicorn would have
   to close its sockets when it stops, take no lock in a signal handler, and let the application build error responses.
 - gthread._DEFER, which handle() returns for a connection without a request.

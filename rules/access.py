@@ -26,8 +26,8 @@ ID_MAX = 2**31 - 1
 class Caller:
     """The sender of a request, as g.caller: who is limited and logged.
 
-    via: session, personal-token or api-token. id: of the user, or of the API token. origins: those whose pages can read
-    the response. None for all.
+    via: session, personal-token or api-token. id: of the user or the API token; for applications, of the token.
+    origins: those whose pages can read the response. None for all.
     """
 
     via: str

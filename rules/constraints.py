@@ -27,7 +27,7 @@ def check_constraints(conn: Connection, constraints: Constraints, before: Constr
 
     before: the constraints that these replace. They may exceed a limit that was lowered; as many as before are allowed.
     """
-    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], share=True)
+    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], hold=True)
     problems = [*count_problems(constraints, before), *value_problems(constraints, legal, before)]
     if problems:
         raise BadRequest("; ".join(problems))
@@ -137,7 +137,7 @@ def check_strategies(
         return
     types = hold_strategy_types(conn, {strategy["name"] for _, strategy, _ in strategies})
     constraints = [constraint for _, strategy, _ in strategies for constraint in strategy["constraints"]]
-    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], share=True)
+    legal = list_legal_values(conn, [constraint["contextName"] for constraint in constraints], hold=True)
     usable = hold_usable_segments(
         conn, list({segment for _, strategy, _ in strategies for segment in strategy["segments"]}), project
     )

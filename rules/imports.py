@@ -178,7 +178,7 @@ def write(
     findings: Findings,
 ) -> None:
     """Write the flags of a document from check_document(). known: those that exist, locked."""
-    add_vocabulary(conn, actor, document, findings)
+    add_missing_catalog(conn, actor, document, findings)
     tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
     check_tag_types(conn, tags, "featureTags", findings.refuse)
     by_name = {flag["name"]: flag for flag in known}
@@ -199,7 +199,7 @@ def write(
     add_dependencies(conn, actor, ids, links)
 
 
-def add_vocabulary(conn: Connection, actor: Actor, document: Document, findings: Findings) -> None:
+def add_missing_catalog(conn: Connection, actor: Actor, document: Document, findings: Findings) -> None:
     """Create the context fields and tag types that do not exist.
 
     Add an error for context fields that exist here without the legal values of the document.

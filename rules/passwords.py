@@ -24,9 +24,9 @@ MAX_BYTES = 72
 # Our choice: known and unknown names take the same time. A comparison with this salt and hash takes as long as with a
 # real one.
 DUMMY = b"abcdefghijklmnopqrstuu5Lh1wXxXqXxXqXxXqXxXqXxXqXxXqXx"
-# The nice value of threads that hash for unknown and for known callers. At 19, the lowest priority, logins would hardly
-# ever finish on a busy machine. During an attack, logins with the right password took 6 s at 10, 2.4 s at 5, and 1.7 s
-# at 0.
+# What is added to the nice value of the service for threads that hash, for unknown and for known callers. At 19, the
+# lowest priority, logins would hardly ever finish on a busy machine. During an attack, logins with the right password
+# took 6 s at 10, 2.4 s at 5, and 1.7 s at 0.
 NICENESS = {False: 10, True: 5}
 
 Result = TypeVar("Result")

@@ -52,7 +52,7 @@ def replace_roles(conn: Connection, actor: Actor, project_id: str, roles: Sequen
 def set_roles(
     conn: Connection, actor: Actor, project_id: str, holder: Holder, holder_id: int, roles: Sequence[int]
 ) -> None:
-    """Replace the roles of one user or group. Raise 404 if unknown, 400 for a role, or as replace_grants()."""
+    """Replace the roles of one user or group. Raise 404 if it is unknown, and 400 for an unknown role."""
     before = lock_grants(conn, project_id)
     check_holder_exists(conn, holder, holder_id)
     check_exist(conn, roles=roles)
@@ -98,8 +98,8 @@ def check_exist(
 
 def check_holder_exists(conn: Connection, holder: Holder, holder_id: int) -> None:
     """Raise 404 if the user or group does not exist."""
-    share = hold_users if holder == "user" else project_access.hold_groups
-    if not share(conn, [holder_id]):
+    hold = hold_users if holder == "user" else project_access.hold_groups
+    if not hold(conn, [holder_id]):
         raise NotFound(f"No {holder} has that id.")
 
 

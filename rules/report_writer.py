@@ -134,7 +134,7 @@ class ReportWriter:
         self._close(group)
         begin = time.monotonic()
         try:
-            with transaction() as conn:
+            with transaction(limited=False) as conn:
                 dropped = record(conn, group.reports)
             group.error = None
             for app_name, reasons in dropped.items():

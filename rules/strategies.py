@@ -48,7 +48,7 @@ def lock_all_in_environment(conn: Connection, project: str, names: Sequence[str]
 def lock_in_environments(
     conn: Connection, project: str, name: str, environment_names: Sequence[str] | None = None
 ) -> list[DictRow]:
-    """Lock a live flag, and return it for each of these environments, or for all. Raise 404 or 400."""
+    """Lock a live flag, and return it for each of these environments, or for all. Raise 404 or 400 for unknown ones."""
     lock_flag(conn, project, name)
     wanted = dict.fromkeys(environments.list_linked(conn, project) if environment_names is None else environment_names)
     found = [flag for environment in wanted for flag in environments.lock(conn, project, [name], environment)]

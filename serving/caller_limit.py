@@ -3,11 +3,11 @@
 A caller is a user, an API token, or the address of a client without valid credentials. A user or API token keeps its
 place until the response is built, because that can take longer than the statements. An address keeps its place only
 while a connection is lent, because many people can share it, and a login takes most of its time without a connection.
-So does a user in the first request with new credentials, because only the database knows whose they are.
+Applications have a limit of their own (rules/client_access.py).
 """
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from threading import Semaphore
@@ -18,16 +18,15 @@ from rules.access import Caller, credentials
 from serving.body_limits import held
 from serving.client_address import client_address
 from sql import access
-from sql.database import connection, database
+from sql.database import Connection, database
 from validators.errors import RateLimited
 
-# Applications have a limit of their own (rules/client_access.py). Health checks have none.
-EXEMPT = ("/api/client", "/api/frontend", "/ofrep", "/health", "/ready")
-# Known credentials at most.
+# The maximum number of remembered credentials, and of callers with semaphores.
 MAX_KNOWN = 10_000
 Credentials = tuple[bytes | None, bytes | None]
-# Whether this thread holds a place.
+# Whether this thread holds a place, and what keeps it until the response is built.
 holds_place: ContextVar[bool] = ContextVar("holds_place", default=False)
+kept_places: ContextVar[ExitStack | None] = ContextVar("kept_places", default=None)
 
 
 class CallerLimit:
@@ -49,31 +48,33 @@ class CallerLimit:
 
     @contextmanager
     def place(self, caller: Caller | None) -> Iterator[None]:
-        """Hold a place of the caller, or of the client's address, in the block, or raise RateLimited."""
+        """Hold a place of the caller, or of the client's address, during the block.
+
+        Raises RateLimited if none becomes free in time.
+        """
+        if caller is not None:
+            # For the log, if no view identifies the caller.
+            g.setdefault("caller", caller)
         with ExitStack() as stack:
             semaphores = self.semaphores_of(caller.account if caller else client_address())
             for semaphore, timeout in zip(semaphores, (0, self.wait), strict=True):
                 if not semaphore.acquire(timeout=timeout):
-                    g.setdefault("caller", caller)  # For the log.
                     # 503 while the database does not respond: then the caller has not sent too much.
                     database().require_response()
                     raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
                 stack.callback(semaphore.release)
-            token = holds_place.set(True)
-            stack.callback(holds_place.reset, token)
+            stack.callback(holds_place.reset, holds_place.set(True))
             yield
 
-    def caller_of(self, keys: Credentials) -> Caller | None:
-        """Return the caller with these credentials, or None if they are invalid."""
-        caller = self.known.get(keys)
-        if caller is None and any(keys):
-            none = {"permissions": (), "project": None, "environment": None}
-            with self.place(None), connection() as conn:
-                found = access.authenticate(conn, key=keys[0], session=keys[1], **none)
-            if found is not None:
-                if len(self.known) >= MAX_KNOWN:
-                    self.known.clear()
-                caller = self.known[keys] = Caller(found["via"], found["user_id"] or found["key_id"])
+    def learn(self, conn: Connection, keys: Credentials) -> Caller | None:
+        """Return the caller with these credentials and remember it, or return None if they are invalid."""
+        none = {"permissions": (), "project": None, "environment": None}
+        found = access.authenticate(conn, key=keys[0], session=keys[1], **none)
+        if found is None:
+            return None
+        if len(self.known) >= MAX_KNOWN:
+            self.known.clear()
+        caller = self.known[keys] = Caller(found["via"], found["user_id"] or found["key_id"])
         return caller
 
 
@@ -85,23 +86,51 @@ def init_app(app: Flask) -> None:
     app.extensions["validations_of"] = lru_cache(MAX_KNOWN)(lambda _account: Semaphore())
 
 
-def caller_limit() -> CallerLimit:
-    """Return the places of the current app."""
-    return current_app.extensions["caller_limit"]
+@contextmanager
+def keep_place() -> Iterator[None]:
+    """Keep the place that a user or an API token takes in the block until its end."""
+    with ExitStack() as stack:
+        token = kept_places.set(stack)
+        try:
+            yield
+        finally:
+            # Streams continue after their response is built. They take a place for each batch.
+            kept_places.reset(token)
 
 
-def place_of_known_caller() -> AbstractContextManager[None]:
-    """Hold the place of the request's user or API token during the block, if their credentials are known."""
-    caller = None if request.path.startswith(EXEMPT) else caller_limit().known.get(credentials(request))
-    return nullcontext() if caller is None else caller_limit().place(caller)
+@contextmanager
+def place_while_lent() -> Iterator[Callable[[Connection], None] | None]:
+    """Hold the place of the request's caller, unless this thread holds one already.
 
-
-def place_while_lent() -> AbstractContextManager[None]:
-    """Hold the place of the request's caller during the block, unless it holds one already."""
+    The caller of new credentials is known to the database only. Then the block gets a function to call with the lent
+    connection. It exchanges the place of the address for that of the caller.
+    """
     if holds_place.get() or not has_request_context():
-        return nullcontext()
-    limit = caller_limit()
-    return limit.place(limit.caller_of(credentials(request)))
+        yield None
+        return
+    limit: CallerLimit = current_app.extensions["caller_limit"]
+    keys = credentials(request)
+    with ExitStack() as while_lent:
+
+        def hold(caller: Caller) -> None:
+            (kept_places.get() or while_lent).enter_context(limit.place(caller))
+
+        def identify(conn: Connection) -> None:
+            caller = limit.learn(conn, keys)
+            if caller is not None:
+                while_lent.close()
+                hold(caller)
+
+        caller = limit.known.get(keys)
+        if caller is None:
+            while_lent.enter_context(limit.place(None))
+            # Another request with the same credentials may have been first.
+            caller = limit.known.get(keys)
+            if caller is not None:
+                while_lent.close()
+        if caller is not None:
+            hold(caller)
+        yield identify if caller is None and any(keys) else None
 
 
 def account() -> str | None:

@@ -45,7 +45,7 @@ def error_response(error: HTTPException, cause: Exception | None = None) -> Resp
         message = PLAIN_MESSAGES[status]
     more = login_form(status) | ofrep_members(message, error)
     body, error_id = error_body(error_name(status, error), message, **more)
-    request_log.line.get().note(error_id=error_id, error=cause or error)
+    request_log.entry.get().note(error_id=error_id, error=cause or error)
     response = Response(body, status, mimetype="application/json")
     allowed = getattr(error, "valid_methods", None)
     if allowed:
@@ -89,7 +89,7 @@ def exception_response(error: Exception) -> Response:
         return error_response(Unavailable(str(error)), error)
     message = "Internal error. The log of the service has details under the id of this error."
     body, error_id = error_body("InternalError", message, **ofrep_members(message))
-    request_log.line.get().note(error_id=error_id, error=error)
+    request_log.entry.get().note(error_id=error_id, error=error)
     return Response(body, 500, mimetype="application/json")
 
 

@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from rules.access import require
 from serving import request_log
-from serving.caller_limit import account, place_of_known_caller
+from serving.caller_limit import account
 from sql.database import connection
 from sql.event_stream import Stream, newest
 from validators.errors import RateLimited, Unavailable
@@ -52,14 +52,14 @@ def lines_response(filters: Mapping[str, Any], after: int, limit: int | None) ->
         stack.callback(of_process.release)
         until = newest(connection, after, current_app.config["WAIT_SECONDS"])
         stream = Stream(filters, after=after, until=until, limit=limit)
-        line = request_log.line.get()
-        line.waits_for_close = True
+        entry = request_log.entry.get()
         # The first batch is read before the response begins, so that an error still gets its status.
-        response = Response(stream_with_context(batches(stream, read(stream), line)), mimetype=LINES)
+        response = Response(stream_with_context(batches(stream, read(stream), entry)), mimetype=LINES)
         # With this header, nginx sends the lines on at once. It buffers all other responses, so that slow clients
         # occupy no threads.
         response.headers["X-Accel-Buffering"] = "no"
         response.call_on_close(stack.pop_all().close)
+    entry.waits_for_close = True
     return response
 
 
@@ -71,22 +71,20 @@ def read(stream: Stream) -> bytes:
         return stream.read(conn, actor.visible)
 
 
-def batches(stream: Stream, first: bytes, line: request_log.Line) -> Iterator[bytes]:
+def batches(stream: Stream, first: bytes, entry: request_log.LogEntry) -> Iterator[bytes]:
     """Yield the batches of a stream. After an error, close the connection, so that the client notices."""
     try:
         yield first
         while not stream.is_over:
-            with place_of_known_caller():
-                batch = read(stream)
-            yield batch
+            yield read(stream)
     except GeneratorExit:
-        line.note(cut="client")
+        entry.note(cut="client")
         raise
     except Exception as error:
         is_refusal = isinstance(error, HTTPException)
-        line.note(**({"cut": "refused"} if is_refusal else {"cut": "failed", "error": error}))
+        entry.note(**({"cut": "refused"} if is_refusal else {"cut": "failed", "error": error}))
         # gunicorn treats this like a disconnected client: it closes the connection without the last chunk, and logs
         # nothing.
         raise ConnectionResetError(errno.ECONNRESET, "the stream was cut") from None
     finally:
-        line.note(events=stream.lines)
+        entry.note(events=stream.lines)

@@ -16,7 +16,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from serving.request_log import line
+from serving.request_log import entry
 from serving.version import VERSION
 from sql.database import Connection, schema_version
 from validators.events import TYPES
@@ -102,7 +102,7 @@ class Meters:
         requests.inc()
         if response.age is not None:
             self.from_memory.inc()
-        duration.observe(time.perf_counter() - line.get().began)
+        duration.observe(time.perf_counter() - entry.get().began)
         if request.endpoint == LOGIN:
             self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()
         return response

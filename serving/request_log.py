@@ -16,7 +16,7 @@ from flask import Flask, Response, g, request
 
 
 @dataclass
-class Line:
+class LogEntry:
     """The start of a request (time.perf_counter()), and facts for its line.
 
     error_id: the id in the error body. error: an exception to log with its traceback. events, cut: the number of
@@ -33,8 +33,8 @@ class Line:
         self.facts.update(facts)
 
 
-# The line of the request that this thread handles.
-line: ContextVar[Line] = ContextVar("line")
+# The entry of the request that this thread handles.
+entry: ContextVar[LogEntry] = ContextVar("entry")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -46,7 +46,7 @@ def init_app(app: Flask) -> None:
 
 def begin() -> None:
     """Record the start time and the request id. A valid X-Request-ID of the client is kept."""
-    line.set(Line())
+    entry.set(LogEntry())
     given = request.headers.get("X-Request-ID", "")
     g.request_id = given if REQUEST_ID.fullmatch(given) else str(uuid4())
 
@@ -54,12 +54,12 @@ def begin() -> None:
 def end(response: Response) -> Response:
     """Add the request id to the response, and write the line."""
     response.headers["X-Request-ID"] = g.request_id
-    own, known = line.get(), first_part(response)
+    own, line = entry.get(), first_part(response)
     if own.waits_for_close:
         # Read the request context before it ends. The response is closed later.
-        response.call_on_close(lambda: write(complete(known, own)))
+        response.call_on_close(lambda: write(complete(line, own)))
     else:
-        write(complete(known, own))
+        write(complete(line, own))
     return response
 
 
@@ -77,18 +77,18 @@ def first_part(response: Response) -> dict[str, Any]:
     }
 
 
-def complete(known: dict[str, Any], line: Line) -> dict[str, Any]:
+def complete(line: dict[str, Any], entry: LogEntry) -> dict[str, Any]:
     """Return the line with the duration and the facts."""
-    facts = line.facts
-    known["ms"] = round((time.perf_counter() - line.began) * 1000, 1)
+    facts = entry.facts
+    line["ms"] = round((time.perf_counter() - entry.began) * 1000, 1)
     if "error_id" in facts:
-        known["errorId"] = facts["error_id"]
-    known |= {fact: facts[fact] for fact in ("events", "cut") if fact in facts}
-    if "error" in facts and (known["status"] >= 500 or "cut" in facts):
-        known["error"] = frames(facts["error"])
+        line["errorId"] = facts["error_id"]
+    line |= {fact: facts[fact] for fact in ("events", "cut") if fact in facts}
+    if "error" in facts and (line["status"] >= 500 or "cut" in facts):
+        line["error"] = frames(facts["error"])
     if "more" in facts:
-        known |= facts["more"](known["ms"])
-    return known
+        line |= facts["more"](line["ms"])
+    return line
 
 
 def now() -> str:
@@ -115,8 +115,8 @@ def frames(error: BaseException | None) -> str:
     return "because of\n".join(parts)
 
 
-def write(known: dict[str, Any]) -> None:
+def write(line: dict[str, Any]) -> None:
     """Write one line in ASCII, in one call, so that lines of other threads and processes do not mix with it."""
     # The request may have committed a change. A closed pipe or a full disk must not turn its response into an error.
     with suppress(OSError):
-        print(json.dumps(known) + "\n", end="", flush=True)
+        print(json.dumps(line) + "\n", end="", flush=True)

@@ -24,7 +24,7 @@ def begin() -> None:
     """Begin a new list of statements."""
     recorded: list[tuple[str, float]] = []
     timing.statements.set(recorded)
-    request_log.line.get().note(more=partial(facts, recorded, current_app.config["SLOW_REQUEST_MS"]))
+    request_log.entry.get().note(more=partial(facts, recorded, current_app.config["SLOW_REQUEST_MS"]))
 
 
 def facts(recorded: Iterable[tuple[str, float]], limit: int, ms: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from sql import event_weeks
 from sql.database import Connection
 from sql.flag_trends import FLAGS, PROJECT_FLAGS
 from sql.projects.visibility import VISIBLE
-from sql.weeks import WEEKS
+from sql.weeks import MONDAY_OF_END, WEEKS
 
 BOUNDS: LiteralString = f""",
     -- width_bucket(instant, after_ends) returns the number of the first week that ends at or after the instant. At the
@@ -92,7 +92,7 @@ METRICS: LiteralString = """
 # Our choice: an event counts for the type that its environment had at the time of the event.
 # Totals come from finished_weeks (schema.sql). The events of unfinished weeks are counted, and so are the events of
 # weeks in which an environment changed its type.
-ENVIRONMENTS: LiteralString = """
+ENVIRONMENTS: LiteralString = f"""
     , week_days AS (
         SELECT (first_start AT TIME ZONE 'UTC')::date AS first_day,
                (first_start AT TIME ZONE 'UTC')::date + week_count * 7 - 1 AS last_day
@@ -100,7 +100,7 @@ ENVIRONMENTS: LiteralString = """
          WHERE week_count > 0
     ),
     changed_weeks AS (
-        SELECT DISTINCT environment, date_trunc('week', ended_at AT TIME ZONE 'UTC')::date AS monday
+        SELECT DISTINCT environment, {MONDAY_OF_END} AS monday
           FROM past_environment_types
     ),
     counted_times AS (

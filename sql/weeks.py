@@ -2,6 +2,8 @@
 
 from typing import LiteralString
 
+# The day on which the week of ended_at began.
+MONDAY_OF_END: LiteralString = "date_trunc('week', ended_at AT TIME ZONE 'UTC')::date"
 # Our choice: weeks are from Monday to Sunday in UTC. The table weeks has all weeks that overlap the requested days and
 # have begun. until: the end of the week, or now for the current week.
 WEEKS: LiteralString = """

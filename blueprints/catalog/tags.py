@@ -88,7 +88,7 @@ def delete_tag(type: str, value: str) -> Response:
         allowed = projects_with_permission(conn, actor)
         if not tags.lock(conn, type, value):
             abort(404, "This tag does not exist.")
-        flags = tags.list_flags(conn, type, value)
+        flags = tags.lock_flag_tags(conn, type, value)
         if allowed is not None and not {flag["project_id"] for flag in flags} <= allowed:
             raise Forbidden("You need the permission UPDATE_FEATURE in all projects with flags that have this tag.")
         tag = {"type": type, "value": value}

@@ -10,7 +10,7 @@ from serving.request_data import load_query
 from sql.catalog import context_fields, environments, tag_types
 from sql.database import connection
 
-bp = Blueprint("vocabulary", __name__)
+bp = Blueprint("catalog", __name__)
 
 
 @bp.get("/admin/context-fields")

@@ -96,7 +96,7 @@ def demo(data_dir: Path, host: str, port: int, use_database_url: bool) -> None:
         say(line)
     sys.stdout.flush()
     environ = environment(data_dir.absolute(), host, port)
-    os.execve(sys.executable, [sys.executable, str(PROJECT / "flags.py"), "serve"], environ)
+    os.execve(sys.executable, [sys.executable, str(PROJECT / "operations" / "flags.py"), "serve"], environ)
 
 
 def environment(data_dir: Path, host: str, port: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
--- Brightcart, an online shop, with two years of flags. commands/demo.py runs this file in one transaction on a new
+-- Brightcart, an online shop, with two years of flags. operations/commands/demo.py runs this file in one transaction on a new
 -- database. Each line "-- Step:" moves its progress bar. Nothing is random: chance() hashes names, so that all demos of a
 -- day have the same data. The events are created from the same rows as the state: see the steps "Flags" and "Log".
 

@@ -185,7 +185,7 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
         return
     yield search_finding(conn, is_embedded=config["DATABASE_URL"] is None)
     yield event_log_finding(conn, config["EVENT_RETENTION_DAYS"])
-    number = users.count_users_with_admin(conn)
+    number = users.count_admins_who_can_log_in(conn)
     advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"
     yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)
 

@@ -37,7 +37,7 @@ def programs(server: int) -> Path:
 
 
 def connection_of(url: str) -> tuple[dict[str, str], str]:
-    """Return the environment and --dbname for a program of PostgreSQL. All users can read its options."""
+    """Return the environment, which has the password, and the option --dbname for a program of PostgreSQL."""
     parts = {name: str(text) for name, text in conninfo_to_dict(url).items()}
     secrets = {option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*"}
     environ = {**os.environ, "PGCONNECT_TIMEOUT": "3"}

@@ -93,7 +93,7 @@ HAS_STATEMENT = "SELECT EXISTS (SELECT FROM pg_prepared_statements WHERE starts_
 
 
 def require_tracking(conn: Connection) -> None:
-    """Raise DatabaseProblem unless the pooler tracks prepared statements: it gives them other names."""
+    """Raise DatabaseProblem unless the pooler tracks prepared statements, and so gives them other names."""
     with conn.transaction():
         conn.execute("SELECT 1", prepare=True)
         if value(conn, HAS_STATEMENT):

@@ -41,7 +41,8 @@ def schema_diff(conn: Connection, url: str) -> list[str]:
 
 
 def schema_of(conn: Connection, url: str) -> list[str]:
-    """Return the lines of pg_dump about a schema, without comments: restore --replace drops that of public."""
+    """Return the lines of pg_dump about a schema."""
+    # Without comments, because restore --replace drops that of the schema public.
     with NamedTemporaryFile() as file:
         backup.pg_dump(conn, url, "--schema-only", "--no-owner", "--no-comments", f"--file={file.name}")
         lines = backup.NEW_STATEMENTS.sub(b"", Path(file.name).read_bytes()).decode().splitlines()

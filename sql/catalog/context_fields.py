@@ -204,7 +204,7 @@ LEGAL_VALUES: LiteralString = """
 HOLD_LEGAL_VALUES: LiteralString = f"{LEGAL_VALUES} FOR KEY SHARE"
 
 
-def list_legal_values(conn: Connection, names: Sequence[str], *, share: bool = False) -> dict[str, set[str]]:
-    """Return the legal values (empty: all) of those fields that exist. share: keep the fields."""
-    found = rows(conn, HOLD_LEGAL_VALUES if share else LEGAL_VALUES, {"names": list(names)})
+def list_legal_values(conn: Connection, names: Sequence[str], *, hold: bool = False) -> dict[str, set[str]]:
+    """Return the legal values (empty: all) of those fields that exist. hold: keep the fields."""
+    found = rows(conn, HOLD_LEGAL_VALUES if hold else LEGAL_VALUES, {"names": list(names)})
     return {row["name"]: set(row["legal_values"]) for row in found}

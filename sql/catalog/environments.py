@@ -114,7 +114,7 @@ def insert(
     enabled: bool = True,
     sort_order: int | None = None,
 ) -> dict[str, Any]:
-    """Insert an environment (sort_order None: last). Return its record. Raise UniqueViolation."""
+    """Insert an environment, by default as the last one. Return its record. Raises UniqueViolation for a taken name."""
     return value(conn, INSERT, {"name": name, "type": type, "enabled": enabled, "sort_order": sort_order})
 
 
@@ -145,7 +145,7 @@ def set_order(conn: Connection, orders: Mapping[str, int]) -> None:
     run(conn, SET_ORDER, {"names": list(orders), "orders": list(orders.values())})
 
 
-# A request that adds or moves a flag has its project FOR HOLD, and one that changes a flag has locked it. A deletion
+# A request that adds or moves a flag has its project FOR SHARE, and one that changes a flag has locked it. A deletion
 # or copy waits for them. Later requests wait for it, and then find the environments that the project has then.
 LOCK_PROJECTS = """
     SELECT

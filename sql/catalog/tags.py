@@ -72,8 +72,8 @@ LIST_FLAGS: LiteralString = """
 """
 
 
-def list_flags(conn: Connection, type: str, tag_value: str) -> Sequence[DictRow]:
-    """Lock the flags with this tag. Return name, project_id and the other tags of each, by name."""
+def lock_flag_tags(conn: Connection, type: str, tag_value: str) -> Sequence[DictRow]:
+    """Lock this tag on its flags. Return name, project_id and the other tags of each flag, by name."""
     return rows(conn, LIST_FLAGS, {"type": type, "value": tag_value})
 
 

@@ -15,7 +15,7 @@ from psycopg.rows import DictRow, dict_row
 
 from sql.database import timing
 from sql.database.connections import Connection, send
-from sql.database.pool import Database, Meter
+from sql.database.pool import Database, Limit, Meter
 
 Params = Mapping[str, Any]
 IDLE = TransactionStatus.IDLE
@@ -67,7 +67,7 @@ def connect(url: str, pooler: str = "none") -> Connection:
 def init_app(
     app: Flask,
     *,
-    limit: Callable[[], AbstractContextManager[None]],
+    limit: Limit,
     meter: Meter | None,
     revive: Callable[[], None] | None,
 ) -> None:
@@ -100,9 +100,12 @@ def connection(*, limited: bool = True) -> Iterator[Connection]:
 
 
 @contextmanager
-def transaction() -> Iterator[Connection]:
-    """Lend a connection in a transaction. It is committed after the block, or rolled back on an error."""
-    with database().connection() as conn, transaction_or_savepoint(conn):
+def transaction(*, limited: bool = True) -> Iterator[Connection]:
+    """Lend a connection in a transaction. It is committed after the block, or rolled back on an error.
+
+    limited: see Database.connection().
+    """
+    with database().connection(limited=limited) as conn, transaction_or_savepoint(conn):
         yield conn
 
 

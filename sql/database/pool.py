@@ -27,6 +27,8 @@ REVIVE_PAUSE = 5.0
 # Seconds between two drains of the pool. Without a pause, every change would drain it while all hosts are read-only.
 DRAIN_PAUSE = 1.0
 
+Limit = Callable[[], AbstractContextManager[Callable[[Connection], None] | None]]
+
 log = logging.getLogger(__name__)
 # psycopg's pool logs each second why it cannot connect. The class Database logs it once.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
@@ -59,8 +61,9 @@ class Database:
     succeeds.
 
     connect_options: returns the arguments of psycopg.connect() besides the URL. wait: seconds to wait for a connection.
-    deadline: seconds to wait for the response to a statement. limit: returns a context manager that is entered while a
-    connection is lent. revive: restarts the embedded PostgreSQL if it has ended, or raises an error.
+    deadline: seconds to wait for the response to a statement. limit: returns a context manager that is entered before a
+    connection is lent, and may return a function that gets the connection. revive: restarts the embedded PostgreSQL if
+    it has ended, or raises an error.
     """
 
     def __init__(
@@ -72,7 +75,7 @@ class Database:
         *,
         wait: float = 5.0,
         deadline: float = 35.0,
-        limit: Callable[[], AbstractContextManager[None]] = nullcontext,
+        limit: Limit = nullcontext,
         meter: Meter | None = None,
         revive: Callable[[], None] | None = None,
     ) -> None:
@@ -107,7 +110,9 @@ class Database:
             yield self._pinned
             return
         lent = self._lend() if self.meter is None else self.meter.watch(self._lend())
-        with self._limit() if limited else nullcontext(), lent as conn:
+        with self._limit() if limited else nullcontext() as identify, lent as conn:
+            if identify is not None:
+                identify(conn)
             yield conn
 
     @contextmanager

@@ -201,7 +201,7 @@ INSERT = """
 
 
 def insert(conn: Connection, environment: str, strategies: Sequence[Mapping[str, Any]]) -> None:
-    """Insert Strategy records with id, flagId and sortOrder, without variants. Raise UniqueViolation."""
+    """Insert Strategy records with id, flagId and sortOrder, without variants. Raises UniqueViolation for a used id."""
     run(conn, INSERT, {"environment": environment, "strategies": as_json(strategies)})
 
 

@@ -168,5 +168,5 @@ SET_USERS = """
 
 
 def set_users(conn: Connection, group_id: int, user_ids: Sequence[int], *, created_by: str) -> None:
-    """Replace the members of a group, in this order. Triggers keep the dates of those who stay."""
+    """Replace the members of a group, in this order. Members who stay keep their date."""
     run(conn, SET_USERS, {"id": group_id, "users": list(user_ids), "created_by": created_by})

@@ -12,7 +12,7 @@ RECORDS: LiteralString = (
     f"(SELECT coalesce(json_agg({roles.RECORD} ORDER BY roles.id), '[]') FROM roles WHERE scope = 'root')"
 )
 
-# FOR KEY HOLD: the role cannot be deleted before a user has it.
+# FOR KEY SHARE: the role cannot be deleted before a user has it.
 HOLD = """
     SELECT id,
            EXISTS (SELECT FROM role_permissions WHERE role_id = roles.id AND permission = 'ADMIN') AS is_admin
@@ -24,7 +24,7 @@ HOLD = """
 
 
 def hold(conn: Connection, key: int | str) -> DictRow | None:
-    """Keep and return (id, is_admin) the root role with this id, or with this name in any case, or None."""
+    """Return id and is_admin of the root role with this id or name, or None. Keep it from being deleted."""
     return one(conn, HOLD, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
 
 

@@ -97,7 +97,7 @@ def insert(
     root_role: int,
     account_type: str = "User",
 ) -> dict[str, Any]:
-    """Insert a user. Return id, name, username, email and rootRole. Raise UniqueViolation."""
+    """Insert a user. Return id, name, username, email and rootRole. Raises UniqueViolation for a taken name."""
     params = {
         "name": name,
         "username": username,
@@ -211,7 +211,7 @@ UPDATE: LiteralString = f"""
 
 
 def update(conn: Connection, user: Mapping[str, Any]) -> dict[str, Any]:
-    """Set name, email and rootRole. Return the same as insert(). Raise UniqueViolation."""
+    """Set name, email and rootRole. Return the same as insert(). Raises UniqueViolation for a taken email."""
     return value(conn, UPDATE, user)
 
 
@@ -223,7 +223,7 @@ def forget_failed_logins(conn: Connection, user_id: int) -> None:
     run(conn, FORGET_FAILURES, {"id": user_id})
 
 
-COUNT_USERS_WITH_ADMIN = """
+COUNT_ADMINS_WHO_CAN_LOG_IN = """
     SELECT count(*)
       FROM users
      WHERE deleted_at IS NULL
@@ -237,6 +237,6 @@ COUNT_USERS_WITH_ADMIN = """
 """
 
 
-def count_users_with_admin(conn: Connection) -> int:
+def count_admins_who_can_log_in(conn: Connection) -> int:
     """Return the number of users with a password and with ADMIN, by their own root role or that of a group."""
-    return value(conn, COUNT_USERS_WITH_ADMIN)
+    return value(conn, COUNT_ADMINS_WHO_CAN_LOG_IN)

@@ -97,7 +97,7 @@ def get_row(conn: Connection, secret: str) -> DictRow | None:
     return one(conn, ROW, {"digest": digest(secret)})
 
 
-# FOR HOLD: several signups use a token at once, but a change of the token waits for them.
+# FOR SHARE: several signups use a token at once, but a change of the token waits for them.
 HOLD: LiteralString = f"{ROW} FOR SHARE"
 
 

@@ -7,6 +7,7 @@ from importlib.metadata import version
 import psycopg
 import pytest
 from gunicorn.workers import gthread
+from prometheus_client import multiprocess, values
 from psycopg_pool import ConnectionPool
 
 from tests.support.service import ROOT
@@ -22,6 +23,10 @@ OVERRIDDEN = [
     (ConnectionPool, "_get_ready_connection"),
     (psycopg.Connection, "wait"),
     (psycopg.errors, "_WaitTimeout"),
+    (values, "ValueClass"),
+    (values, "MultiProcessValue"),
+    (multiprocess, "mark_process_dead"),
+    (multiprocess.MultiProcessCollector, "merge"),
 ]
 
 
@@ -35,7 +40,7 @@ def test_the_pool_keeps_its_connections_in_a_deque() -> None:
         pool._pool.rotate(1)
 
 
-@pytest.mark.parametrize("library", ["gunicorn", "psycopg", "psycopg_pool"])
+@pytest.mark.parametrize("library", ["gunicorn", "prometheus_client", "psycopg", "psycopg_pool"])
 def test_setup_bounds_the_version(library: str) -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
