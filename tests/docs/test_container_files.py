@@ -21,7 +21,7 @@ def test_both_files_carry_the_version() -> None:
 
 
 def test_build_has_only_what_the_server_needs() -> None:
-    assert re.findall(r"RUN python3 install.py (.*)", CONTAINERFILE) == [".venv requirements.txt"]
+    assert re.findall(r"RUN python3 operations/install.py (.*)", CONTAINERFILE) == [".venv requirements.txt"]
     lines = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
     assert lines[0] == "*"
     names = {line[1:] for line in lines if line[0] == "!"}

@@ -27,7 +27,7 @@ LAST = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 # The service with a second for each client, where it usually has 15.
 IMPATIENT = """
 import runpy, sys
-from serving import worker
+from operations import worker
 worker.SEND_SECONDS = worker.READ_SECONDS = 1.0
 sys.argv[1:] = ["wsgi:app"]
 runpy.run_module("gunicorn", run_name="__main__", alter_sys=True)

@@ -36,7 +36,7 @@ FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.val
 # The answers of these do not depend on a project.
 OF_NO_PROJECT = {
     *(f"people.{name}" for name in ("groups", "personal_tokens", "roles", "service_accounts", "users")),
-    *(f"vocabulary.{name}" for name in ("environments", "flag_types", "strategy_types", "tag_types", "tags")),
+    *(f"catalog.{name}" for name in ("environments", "flag_types", "strategy_types", "tag_types", "tags")),
     *("tokens.signup_tokens", "ui_config"),
 }
 # What is to be in apollo.
