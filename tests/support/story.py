@@ -147,7 +147,7 @@ def whole_story(app: Flask) -> Story:
         make_apollo,
         make_hermes,
         give_access,
-        make_vocabulary,
+        make_catalog,
         make_strategy_types,
         make_flags,
         change_flags,
@@ -451,10 +451,10 @@ def give_access(story: Story) -> None:
     story.step("olga", "PUT projects/hermes/access", after, updated)
 
 
-# --- Vocabulary -------------------------------------------------------------------------------------------------------
+# --- Catalog ----------------------------------------------------------------------------------------------------------
 
 
-def make_vocabulary(story: Story) -> None:
+def make_catalog(story: Story) -> None:
     """Context fields, types of tags and tags. One field and one type are deleted."""
     planet: Json = {"name": "planet", "stickiness": True, "sortOrder": 9}
     planet |= {"legalValues": [{"value": "mars"}, {"value": "moon"}]}

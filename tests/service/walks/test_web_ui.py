@@ -257,7 +257,7 @@ def test_default_strategy(ui):
     assert default | strategy == default
 
 
-# --- Vocabulary -------------------------------------------------------------------------------------------------------
+# --- Catalog ----------------------------------------------------------------------------------------------------------
 
 
 def test_segment(ui):
@@ -281,7 +281,7 @@ TARIFF = {
 PARAMETER = {"name": "tariffs", "type": "string", "description": "Which ones", "required": False}
 BY_TARIFF = {"name": "byTariff", "description": "By tariff", "parameters": [PARAMETER]}
 COPY = {"name": "copy", "type": "development", "projects": ["default"], "clonePermissions": True}
-# What the forms and menus of the vocabulary send, in this order. The tests of the API check the effects.
+# What the forms and menus of the catalog send, in this order. The tests of the API check the effects.
 FORMS: list[tuple[str, Any, int]] = [
     ("POST context/validate", {"name": "tariff"}, 200),
     ("POST context", TARIFF, 201),

@@ -1,4 +1,4 @@
-"""Changes of vocabulary at once, on connections that commit: one winner or one order, nothing recorded twice, and
+"""Changes of the catalog at once, on connections that commit: one winner or one order, nothing recorded twice, and
 nothing lost.
 """
 
