@@ -1,5 +1,5 @@
 """Requests that no client should send, for every route: bodies that are not JSON, paths that are not text, odd queries,
-compressed bodies, patterns in filters, other methods.
+compressed bodies, other methods, headers of all kinds, patterns in filters.
 """
 
 import gzip
@@ -20,7 +20,7 @@ from tests.access import FAMILIES, PARAMETER, ROUTES, ROWS, Family, RouteWorld, 
 from tests.support.fingerprint import fingerprint
 from tests.support.openapi_document import DOCUMENT
 from tests.support.verdicts import CLOSED, Asked, answer, changed, verdict
-from tests.support.world import refused
+from tests.support.world import Caller, refused
 
 pytestmark = pytest.mark.slow
 
@@ -358,6 +358,51 @@ def test_method_in_a_header_or_a_query_is_ignored(route_world: RouteWorld, famil
             if answer(route_world, alice, route, Asked(words, query=changed_query)) != usual:
                 complaints.append(f"{route} with _method={method}")
     verdict(complaints + changed(route_world, before))
+
+
+# --- Headers ----------------------------------------------------------------------------------------------------------
+
+HEADED = ["GET /api/admin/search/events", "PUT /api/admin/invite-link/tokens/<token>"]
+CREDENTIALS = ["", " ", "Bearer", "Bearer ", "bearer\t", "Basic", "Basic YTpi", "Basic !!!", "Digest x=", "null"]
+CREDENTIALS += ["\xff\xfe", "%00", "*:*." + "0" * 64, "x" * 100_000, "Bearer " * 1000, "a,b", "\x7f"]
+CREDENTIALS += ["{}x", '"{}"', "Token {}", "Bearer Bearer {}", "{0},{0}", "{0} {0}", "Bearer: {}", "Basic {}"]
+COOKIES = ["session", "session=\xff", "session=%00", "session=" + "x" * 100_000, "session=a; session=b", "=;=;", ";;;;"]
+HOSTS = ("", "[", "[::1", "a b", "\xff", "a:b:c", "localhost:99999", "<script>", "a/b", "@")
+SOURCES = [("Host", text) for text in HOSTS]
+SOURCES += [("Origin", text) for text in ("", "null", "[", "http://[", "\xff", "http://evil.example")]
+SOURCES += [("Sec-Fetch-Site", "x"), ("Sec-Fetch-Site", "\xff"), ("Referer", "http://[")]
+HEADERS = [("X-Request-ID", text) for text in ("", "\xff", "a b", "{}", "x" * 100_000, "<script>", "%0d%0a")]
+HEADERS += [("Accept", "image/png"), ("Accept", "\xff;q=x"), ("Accept-Encoding", "x"), ("Range", "bytes=5-1")]
+HEADERS += [("If-Match", '"'), ("If-None-Match", "*"), ("X-Forwarded-For", "\xff, ::::"), ("X-Forwarded-Host", "[")]
+
+
+@pytest.mark.parametrize("route", HEADED)
+def test_hostile_credential_is_none(route_world: RouteWorld, route: str) -> None:
+    route_world.prepare(ROUTES[route])
+    before, key = fingerprint(route_world.conn), route_world.cast["alice"].key or ""
+    headers = [{"Authorization": text.replace("{}", key).replace("{0}", key)} for text in CREDENTIALS]
+    for header in [*headers, {"Authorization": key[:-1]}, *({"Cookie": text} for text in COOKIES)]:
+        refused(route_world.ask(Caller(route_world.world.app), route, **header), 401, "AuthenticationRequired")
+    verdict(changed(route_world, before))
+
+
+@pytest.mark.parametrize("route", HEADED)
+def test_other_headers_do_not_matter_to_a_token_and_can_only_refuse_a_session(
+    route_world: RouteWorld, route: str
+) -> None:
+    route_world.prepare(ROUTES[route])
+    alice, session = route_world.cast["alice"], {"Cookie": route_world.session_of(route_world.cast["alice"])}
+    for name, text in HEADERS + SOURCES + [("Cookie", text) for text in COOKIES]:
+        assert route_world.ask(alice, route, **{name: text}).status_code == 200, (name, text)
+    for name, text in SOURCES:
+        response = route_world.ask(Caller(route_world.world.app), route, **session, **{name: text})
+        assert response.status_code in ({200} if route.startswith("GET") else {200, 403}), (name, text)
+
+
+@pytest.mark.parametrize("host", ["x" * 64, "x" * 9999, "a..b", ".a"])
+def test_host_that_is_none_is_refused(route_world: RouteWorld, host: str) -> None:
+    route_world.prepare(ROUTES[HEADED[0]])
+    refused(route_world.ask(route_world.cast["alice"], HEADED[0], Host=host))
 
 
 # --- Filters ----------------------------------------------------------------------------------------------------------
