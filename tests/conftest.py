@@ -17,7 +17,7 @@ from app import create_app
 from operations import bootstrap
 from operations.postgres import embedded
 from sql.database import Connection, connect
-from tests.access import Stage, staged
+from tests.access import RouteWorld, make_route_world
 from tests.support.command_line import CommandLine
 from tests.support.instance import SETTINGS, address_of, apps, pinned_to
 from tests.support.secrecy import VAULT
@@ -283,8 +283,8 @@ def stranger(app: Flask) -> Caller:
 
 
 @pytest.fixture
-def stage(
+def route_world(
     world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller, stranger: Caller
-) -> Stage:
-    """The stage, with everybody on it."""
-    return staged(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)
+) -> RouteWorld:
+    """The world of the routes, with everybody in it."""
+    return make_route_world(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)

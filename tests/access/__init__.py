@@ -1,7 +1,7 @@
 """The registry of routes: which caller gets which status, and how many round trips to PostgreSQL the first success
 takes.
 
-Each module describes a family of routes: TABLE, and PROPS, or furnish(), which creates what the paths name.
+Each module describes a family of routes: TABLE, and ARGUMENTS, or prepare(), which creates what the paths name.
 CONTRIBUTING.md explains how to add a route.
 """
 
@@ -36,7 +36,7 @@ NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundErro
 
 
 @dataclass
-class Props:
+class Arguments:
     """What a family's routes need: the words of their paths by project ("*": in every one), and bodies and queries by
     route.
 
@@ -49,7 +49,7 @@ class Props:
     queries: dict[str, str] = field(default_factory=dict)
 
 
-Furnish = Callable[[World, dict[str, Caller]], Props]
+Prepare = Callable[[World, dict[str, Caller]], Arguments]
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Family:
-    """One module here: its table, and what makes its props."""
+    """One module here: its table, and the function that prepares its arguments."""
 
     name: str
     table: list[Row]
-    furnish: Furnish
+    prepare: Prepare
 
     @property
     def rows(self) -> list[Row]:
@@ -106,36 +106,36 @@ class Family:
 
 
 @dataclass
-class Stage:
-    """A world with a flag and its strategies in each project, everybody in it, and the props of some families."""
+class RouteWorld:
+    """A world with a flag and its strategies in each project, everybody in it, and the arguments of some families."""
 
     world: World
     cast: dict[str, Caller]
     strategies: dict[tuple[str, str], str]
-    props: dict[str, Props] = field(default_factory=dict)
+    arguments: dict[str, Arguments] = field(default_factory=dict)
 
     @property
     def conn(self) -> Connection:
         """The connection of the world."""
         return self.world.conn
 
-    def furnish(self, *families: Family) -> None:
-        """Bring on the props of these families."""
+    def prepare(self, *families: Family) -> None:
+        """Create what the routes of these families need."""
         for family in families:
-            if family.name not in self.props:
-                self.props[family.name] = family.furnish(self.world, self.cast)
+            if family.name not in self.arguments:
+                self.arguments[family.name] = family.prepare(self.world, self.cast)
 
     def words(self, route: str, project: str = "default", environment: str = "development") -> dict[str, Any]:
-        """The words of the path of a route in a project, and more; its family's props must be here."""
-        props = self.props[ROUTES[route].name]
+        """The words of the path of a route in a project, and more; its family must be prepared."""
+        arguments = self.arguments[ROUTES[route].name]
         words: dict[str, Any] = {"project_id": project, "feature_name": f"flag-of-{project}"}
         words |= {"environment": environment}
         words |= {"strategy_id": self.strategies.get((project, environment), "no-such-strategy")}
-        return words | props.words.get("*", {}) | props.words.get(project, {})
+        return words | arguments.words.get("*", {}) | arguments.words.get(project, {})
 
     def body(self, route: str, project: str = "default") -> Any:
         """Return the body of a route in a project, or None if it takes none."""
-        bodies = self.props[ROUTES[route].name].bodies
+        bodies = self.arguments[ROUTES[route].name].bodies
         if route not in bodies:
             return example(self.world.app, route)
         return bodies[route](project) if callable(bodies[route]) else bodies[route]
@@ -143,8 +143,11 @@ class Stage:
     def ask(
         self, caller: Caller, route: str, project: str = "default", environment: str = "development", **headers: str
     ) -> TestResponse:
-        """What the caller gets from a route of a family whose props are here. What succeeded is undone."""
-        words, query = self.words(route, project, environment), self.props[ROUTES[route].name].queries.get(route, "")
+        """What the caller gets from a route of a family that is prepared. What succeeded is undone."""
+        words, query = (
+            self.words(route, project, environment),
+            self.arguments[ROUTES[route].name].queries.get(route, ""),
+        )
         return self.send(caller, route, words, self.body(route, project), query, **headers)
 
     def send(
@@ -157,7 +160,7 @@ class Stage:
         """
         method, rule = route.split(" ")
         missing = set(parameters(route)) - words.keys()
-        assert not missing, f"furnish() has no words for {missing}"
+        assert not missing, f"prepare() has no words for {missing}"
         path = PARAMETER.sub(lambda word: quote(str(words[word[1]]), safe=""), rule) + query
         sent: dict[str, Any] = {} if body is None else {"json": body}
         if isinstance(body, bytes):
@@ -185,8 +188,8 @@ class Stage:
             return [f"{problem}, but {error!s:.300}"]
         return []
 
-    def mightiest(self, route: str) -> str:
-        """Return the name of the caller to whom the most of a route is open: an administrator, or an admin token."""
+    def most_privileged(self, route: str) -> str:
+        """Return the caller with the most permissions for a route: an administrator, or an admin token."""
         return "admin" if CLIENT_SIDE.match(route) else "alice"
 
     def session_of(self, user: Caller) -> str:
@@ -212,8 +215,8 @@ def parameters(route: str) -> list[str]:
     return PARAMETER.findall(route)
 
 
-def staged(world: World, **cast: Caller) -> Stage:
-    """The stage, with the curtain up and no props yet."""
+def make_route_world(world: World, **cast: Caller) -> RouteWorld:
+    """Return the world of the routes, with no family prepared yet."""
     world.project("hermes", mode="open")
     created = {}
     for project in PROJECTS:
@@ -221,7 +224,7 @@ def staged(world: World, **cast: Caller) -> Stage:
         created |= {
             (project, environment): world.strategy(flag, environment) for environment in ("development", "production")
         }
-    return Stage(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, created)
+    return RouteWorld(world, cast | {kind: world.api_key(kind) for kind in ("admin", "client", "frontend")}, created)
 
 
 def rows(table: str) -> list[Row]:
@@ -245,9 +248,9 @@ def rows(table: str) -> list[Row]:
 
 def family(module: ModuleType) -> Family:
     """Return the family that a module here describes."""
-    props = getattr(module, "PROPS", Props())
-    furnish = getattr(module, "furnish", lambda world, cast: deepcopy(props))  # noqa: ARG005
-    return Family(module.__name__.removeprefix(f"{__name__}."), rows(module.TABLE), furnish)
+    arguments = getattr(module, "ARGUMENTS", Arguments())
+    prepare = getattr(module, "prepare", lambda world, cast: deepcopy(arguments))  # noqa: ARG005
+    return Family(module.__name__.removeprefix(f"{__name__}."), rows(module.TABLE), prepare)
 
 
 MODULES = [module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.") if not module.ispkg]

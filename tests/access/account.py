@@ -2,7 +2,7 @@
 
 import bcrypt
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
@@ -17,11 +17,11 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """Everybody's password, and another."""
     world.conn.execute(
         "UPDATE users SET password_hash = %s", [bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()]
     )
     change = {"password": f"another {PASSWORD}", "confirmPassword": f"another {PASSWORD}", "oldPassword": PASSWORD}
     queries = {"GET /api/admin/user/roles": "?projectId=default"}
-    return Props(bodies={"POST /api/admin/user/change-password": change}, queries=queries)
+    return Arguments(bodies={"POST /api/admin/user/change-password": change}, queries=queries)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support import fixtures
 from tests.support.world import Caller, World
 
@@ -19,9 +19,9 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """An application that uses a flag of the project default."""
     fixtures.insert(world.conn, "applications", name="web-shop")
     usage = {"environment": "production", "app": "web-shop", "at": datetime.now(UTC), "yes": 1, "no": 0}
     fixtures.report_usage(world.conn, [usage | {"project": "default", "flag": "flag-of-default"}])
-    return Props(words={"*": {"app_name": "web-shop"}})
+    return Arguments(words={"*": {"app_name": "web-shop"}})

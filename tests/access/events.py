@@ -1,6 +1,6 @@
 """The event search: every user finds the events that they may see."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -11,4 +11,4 @@ TABLE = """
     GET /api/admin/search/events                     -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/events/search                    -        200    200  200     200   200  200    403     403       401       2
 """
-PROPS = Props(bodies={"POST /api/admin/events/search": {}})
+ARGUMENTS = Arguments(bodies={"POST /api/admin/events/search": {}})

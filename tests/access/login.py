@@ -2,7 +2,7 @@
 
 import bcrypt
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
@@ -12,7 +12,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """Ida, who has a password."""
     world.user("Ida", password_hash=bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode())
-    return Props(bodies={"POST /auth/simple/login": {"username": "ida", "password": PASSWORD}})
+    return Arguments(bodies={"POST /auth/simple/login": {"username": "ida", "password": PASSWORD}})

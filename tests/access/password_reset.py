@@ -1,7 +1,7 @@
 """Setting a password by a link is open to the world."""
 
 from sql.people import reset_tokens
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
@@ -13,10 +13,10 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A link of Ida."""
     token = reset_tokens.insert(world.conn, world.user("Ida").id or 0, "alice")
-    return Props(
+    return Arguments(
         bodies={"POST /auth/reset/password": {"token": token, "password": PASSWORD}},
         queries={"GET /auth/reset/validate": f"?token={token}"},
     )

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support import fixtures
 from tests.support.world import PASSWORD, Caller, World
 
@@ -13,9 +13,9 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A token that invites, and somebody new."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     token = fixtures.signup_token(world.conn, name="an invitation", expires_at=tomorrow, created_by="alice")["secret"]
     newcomer = {"email": "new@example.org", "name": "New Comer", "password": PASSWORD}
-    return Props(words={"*": {"token": token}}, bodies={"POST /invite/<token>/signup": newcomer})
+    return Arguments(words={"*": {"token": token}}, bodies={"POST /invite/<token>/signup": newcomer})

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from operations.commands import program
 from sql.database import Connection, rows, value
-from tests.access import FAMILIES, ROUTES, Family, Stage
+from tests.access import FAMILIES, ROUTES, Family, RouteWorld
 from tests.support.event_types_page import PAGE, recorded
 from tests.support.openapi_document import DOCUMENT
 from tests.support.world import Caller
@@ -45,8 +45,8 @@ def changes(family: Family) -> list[str]:
 
 
 @pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in FAMILIES if changes(family)])
-def test_the_page_names_the_operations_that_record_an_event(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_the_page_names_the_operations_that_record_an_event(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     documented = recorded()
     missing = []
     for route in changes(family):
@@ -60,8 +60,8 @@ def test_the_page_names_the_operations_that_record_an_event(stage: Stage, family
             ),
             ("default", "stranger"),
         )
-        caller = Recorder(stage.world.app, stage.cast[name].key, conn=stage.conn)
-        stage.ask(caller, route, project)
+        caller = Recorder(route_world.world.app, route_world.cast[name].key, conn=route_world.conn)
+        route_world.ask(caller, route, project)
         operation = OPERATIONS[re.sub("<[^>]*>", "{}", route)]
         missing += [f"{operation} records {type}" for type in caller.types if operation not in documented[type]]
     assert missing == []

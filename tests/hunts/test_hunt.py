@@ -33,7 +33,7 @@ from schemathesis.transport.wsgi import WSGI_TRANSPORT
 
 from contract import document as openapi
 from serving.contract import CONTRACTS
-from tests.access import FAMILIES, PROJECTS, ROUTES, Family, Stage
+from tests.access import FAMILIES, PROJECTS, ROUTES, Family, RouteWorld
 from tests.support.openapi_document import DOCUMENT
 
 pytestmark = pytest.mark.slow
@@ -83,26 +83,28 @@ def examples(route: str) -> int:
     return EXAMPLES if varies(route) else FEW
 
 
-def known(stage: Stage, route: str, project: str) -> tuple[dict[str, Any], dict[str, list[str]], Any]:
-    """What the stage has for a route in a project: the words of its path as the document names them, its query, and
-    its body or None.
+def known(route_world: RouteWorld, route: str, project: str) -> tuple[dict[str, Any], dict[str, list[str]], Any]:
+    """What there is for a route in a project: the words of its path as the document names them, its query, and its body
+    or None.
     """
-    query = parse_qs(stage.props[ROUTES[route].name].queries.get(route, "").removeprefix("?"), keep_blank_values=True)
+    query = parse_qs(
+        route_world.arguments[ROUTES[route].name].queries.get(route, "").removeprefix("?"), keep_blank_values=True
+    )
     return (
-        {openapi.camel(word): text for word, text in stage.words(route, project).items()},
+        {openapi.camel(word): text for word, text in route_world.words(route, project).items()},
         query,
-        stage.body(route, project),
+        route_world.body(route, project),
     )
 
 
-def cases(stage: Stage, route: str) -> st.SearchStrategy[schemathesis.Case]:
+def cases(route_world: RouteWorld, route: str) -> st.SearchStrategy[schemathesis.Case]:
     """Requests that the document allows, and some that it does not; mostly of what there is, and mostly with bodies
     that make sense.
     """
     operation = operations()[key_of(route)]
     modes = [GenerationMode.POSITIVE] * 2 + [GenerationMode.NEGATIVE] * varies(route)
     thought_of = [operation.as_strategy(generation_mode=mode) for mode in modes]
-    known_in = {project: known(stage, route, project) for project in PROJECTS}
+    known_in = {project: known(route_world, route, project) for project in PROJECTS}
 
     @st.composite
     def case(draw: Callable[..., Any]) -> schemathesis.Case:
@@ -129,42 +131,44 @@ def mixed(draw: Callable[..., Any], right: Any, generated: Any) -> Any:
     return right
 
 
-def right(stage: Stage, route: str, project: str) -> schemathesis.Case:
-    """Return the valid request of the stage for a route in a project."""
-    words, query, body = known(stage, route, project)
+def right(route_world: RouteWorld, route: str, project: str) -> schemathesis.Case:
+    """Return the valid request for a route in a project."""
+    words, query, body = known(route_world, route, project)
     sent = {} if body is None else {"body": body, "media_type": "application/json"}
     path = {name: str(words[name]) for name in re.findall(r"{(\w+)}", key_of(route)[1])}
     return operations()[key_of(route)].Case(path_parameters=path, query=query, **sent)
 
 
-def credential(stage: Stage, name: str, route: str) -> dict[str, str]:
+def credential(route_world: RouteWorld, name: str, route: str) -> dict[str, str]:
     """Return the headers of a caller: their token, or a session for routes that refuse tokens."""
-    caller = stage.cast[stage.mightiest(route) if name == "alice" else name]
+    caller = route_world.cast[route_world.most_privileged(route) if name == "alice" else name]
     if caller.key is None:
         return {}
-    return {"Cookie": stage.session_of(caller)} if ROUTES[route].name == "account" else {"Authorization": caller.key}
+    return (
+        {"Cookie": route_world.session_of(caller)} if ROUTES[route].name == "account" else {"Authorization": caller.key}
+    )
 
 
-def hunt(stage: Stage, route: str) -> Tally:
+def hunt(route_world: RouteWorld, route: str) -> Tally:
     """What requests of a route were answered; all that succeeded is undone. Raises what is wrong with an answer."""
     tally: Tally = Counter()
     # Not the one of tests/support/secrecy.py: a password made up at random can be any word.
-    client = FlaskClient(stage.world.app, stage.world.app.response_class, use_cookies=False)
+    client = FlaskClient(route_world.world.app, route_world.world.app.response_class, use_cookies=False)
 
     def send(case: schemathesis.Case) -> None:
         for name in ASKING:
-            with stage.conn.transaction():
+            with route_world.conn.transaction():
                 # Else schemathesis accepts gzip, which it does not read from this client.
-                headers = credential(stage, name, route) | {"Accept-Encoding": "identity"}
+                headers = credential(route_world, name, route) | {"Accept-Encoding": "identity"}
                 answer = client.open(**WSGI_TRANSPORT.serialize_case(case, headers=headers), buffered=True)
                 raise Rollback
             tally[name, answer.status_code] += 1
             case.validate_response(answer, checks=CHECKS)
 
     for project in PROJECTS:
-        send(right(stage, route, project))
+        send(right(route_world, route, project))
     assert any(status < 400 for _, status in tally), f"{route}: no request succeeded"
-    seed(SEED)(settings(PATIENT, max_examples=examples(route))(given(cases(stage, route))(send)))()
+    seed(SEED)(settings(PATIENT, max_examples=examples(route))(given(cases(route_world, route))(send)))()
     return tally
 
 
@@ -178,10 +182,10 @@ def test_the_hunt_sends_enough_requests() -> None:
     assert len(ASKING) * sum(map(examples, ROUTES)) >= AT_LEAST
 
 
-def test_undocumented_response_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage.furnish(ROUTES["GET /health"])
-    assert hunt(stage, "GET /health").keys() == {(name, 200) for name in ASKING}
-    views = stage.world.app.view_functions
+def test_undocumented_response_is_found(route_world: RouteWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    route_world.prepare(ROUTES["GET /health"])
+    assert hunt(route_world, "GET /health").keys() == {(name, 200) for name in ASKING}
+    views = route_world.world.app.view_functions
 
     def wrong() -> Response:
         return Response('{"health": "GOOD", "other": 1}', mimetype="application/json")
@@ -189,7 +193,7 @@ def test_undocumented_response_is_found(stage: Stage, monkeypatch: pytest.Monkey
     monkeypatch.setitem(CONTRACTS, wrong, CONTRACTS[views["health.get_health"]])
     monkeypatch.setitem(views, "health.get_health", wrong)
     with pytest.raises(FailureGroup):
-        hunt(stage, "GET /health")
+        hunt(route_world, "GET /health")
 
 
 @pytest.fixture(scope="module")
@@ -199,10 +203,10 @@ def tally() -> Tally:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_every_response_is_documented(stage: Stage, family: Family, tally: Tally) -> None:
-    stage.furnish(family)
+def test_every_response_is_documented(route_world: RouteWorld, family: Family, tally: Tally) -> None:
+    route_world.prepare(family)
     for route in [route for route, home in ROUTES.items() if home is family]:
-        answers = hunt(stage, route)
+        answers = hunt(route_world, route)
         assert answers.total() >= len(ASKING) * examples(route), f"{route}: only {answers}"
         tally.update(answers)
 

@@ -1,4 +1,4 @@
-"""The throttles: of guesses at a name, and of logins and signups from a client address (decisions.md, 6 and 8)."""
+"""The throttles: of guesses at a name, and of logins and signups from a client address."""
 
 import hashlib
 import time

@@ -1,4 +1,4 @@
-"""Passwords: which are valid, how they are hashed and compared, and that none is kept (decisions.md, 6 and 8)."""
+"""Passwords: which are valid, how they are hashed and compared, and that none is kept."""
 
 import os
 import sys

@@ -9,7 +9,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from sql.database import Connection, database
-from tests.access import FAMILIES, ROUND_TRIPS, ROUTES, Family, Stage
+from tests.access import FAMILIES, ROUND_TRIPS, ROUTES, Family, RouteWorld
 from tests.support.instance import ADMIN_KEY
 from tests.support.wire import Wire, watched
 from tests.support.world import Caller
@@ -36,35 +36,35 @@ class Watched(Caller):
 
 
 @pytest.fixture
-def known(stage: Stage) -> Stage:
-    """The stage, on which everybody was seen a moment ago."""
-    for caller in stage.cast.values():
+def known(route_world: RouteWorld) -> RouteWorld:
+    """The world of the routes, in which everybody was seen a moment ago."""
+    for caller in route_world.cast.values():
         if caller.id is not None:
             caller.get("/api/admin/user")
-    stage.conn.execute("UPDATE api_keys SET seen_at = clock_timestamp()")
-    return stage
+    route_world.conn.execute("UPDATE api_keys SET seen_at = clock_timestamp()")
+    return route_world
 
 
-def wire_of(stage: Stage, route: str) -> Wire:
+def wire_of(route_world: RouteWorld, route: str) -> Wire:
     """What goes over the wire when the first caller whom a route serves asks for it."""
     rows = [row for row in ROUTES[route].rows if row.route == route]
     project, name, headers = "default", "stranger", {}
     if route in BY_SESSION:
-        headers["Cookie"] = stage.session_of(stage.cast["alice"])
+        headers["Cookie"] = route_world.session_of(route_world.cast["alice"])
     elif rows:
         project, name = next(
             (row.project, name) for row in rows for name, status in row.statuses.items() if status < 300
         )
-    caller = Watched(stage.world.app, stage.cast[name].key, conn=stage.conn)
-    response = stage.ask(caller, route, project, **headers)
+    caller = Watched(route_world.world.app, route_world.cast[name].key, conn=route_world.conn)
+    response = route_world.ask(caller, route, project, **headers)
     assert response.status_code < 400, response.text
-    stage.conn.execute("DELETE FROM sessions")
+    route_world.conn.execute("DELETE FROM sessions")
     return caller.wire
 
 
 @pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in FAMILIES])
-def test_a_request_costs_no_more_than_its_number(known: Stage, family: Family) -> None:
-    known.furnish(family)
+def test_a_request_costs_no_more_than_its_number(known: RouteWorld, family: Family) -> None:
+    known.prepare(family)
     complaints = []
     for route in (route for route, home in ROUTES.items() if home is family):
         wire = wire_of(known, route)
@@ -84,9 +84,9 @@ def test_reads_take_two_round_trips() -> None:
     assert {route: number for route, number in reads.items() if number > 2} == {}
 
 
-def test_once_a_minute_a_caller_is_marked_as_seen_in_one_more_round_trip(stage: Stage) -> None:
-    eve = Watched(stage.world.app, stage.cast["eve"].key, conn=stage.conn)
-    key = Watched(stage.world.app, stage.cast["admin"].key, conn=stage.conn)
+def test_once_a_minute_a_caller_is_marked_as_seen_in_one_more_round_trip(route_world: RouteWorld) -> None:
+    eve = Watched(route_world.world.app, route_world.cast["eve"].key, conn=route_world.conn)
+    key = Watched(route_world.world.app, route_world.cast["admin"].key, conn=route_world.conn)
     for caller in (eve, key):
         counts = []
         for _ in range(2):

@@ -451,7 +451,7 @@ def give_access(story: Story) -> None:
     story.step("olga", "PUT projects/hermes/access", after, updated)
 
 
-# --- Vocabulary -------------------------------------------------------------------------------------------------------
+# --- Catalog ----------------------------------------------------------------------------------------------------------
 
 
 def make_catalog(story: Story) -> None:

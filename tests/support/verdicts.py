@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.access import FAMILIES, Stage
+from tests.access import FAMILIES, RouteWorld
 from tests.support.fingerprint import fingerprint
 from tests.support.world import Caller
 
@@ -31,10 +31,10 @@ class Asked:
 
 
 def answer(
-    stage: Stage, caller: Caller, route: str, asked: Asked, **headers: str
+    route_world: RouteWorld, caller: Caller, route: str, asked: Asked, **headers: str
 ) -> tuple[int, tuple[tuple[str, str], ...], str]:
     """Return status, headers and body without the id of an error, the requested names, and values of this request."""
-    response = stage.send(caller, route, asked.words, asked.body, asked.query, **headers)
+    response = route_world.send(caller, route, asked.words, asked.body, asked.query, **headers)
     body = response.text
     if response.status_code >= 400:
         body = json.dumps({name: text for name, text in response.json.items() if name != "id"})
@@ -49,5 +49,5 @@ def verdict(complaints: list[str]) -> None:
     assert not complaints, "\n".join(["", *complaints])
 
 
-def changed(stage: Stage, before: dict[str, str]) -> list[str]:
-    return [f"{name} has changed" for name, rows in fingerprint(stage.conn).items() if rows != before[name]]
+def changed(route_world: RouteWorld, before: dict[str, str]) -> list[str]:
+    return [f"{name} has changed" for name, rows in fingerprint(route_world.conn).items() if rows != before[name]]

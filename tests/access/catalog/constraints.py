@@ -1,6 +1,6 @@
 """Validation of constraints: for every user and admin token."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -8,4 +8,4 @@ TABLE = """
     POST /api/admin/constraints/validate  -        204    204  204     204   204  204    403     403       401       2
 """
 CONSTRAINT = {"contextName": "userId", "operator": "IN", "values": ["7"]}
-PROPS = Props(bodies={"POST /api/admin/constraints/validate": CONSTRAINT})
+ARGUMENTS = Arguments(bodies={"POST /api/admin/constraints/validate": CONSTRAINT})

@@ -1,6 +1,6 @@
 """Context fields: every user reads them, editors change them."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                     project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -13,4 +13,4 @@ TABLE = """
     DELETE /api/admin/context/<name>          -        200    200  403     403   403  200    403     403       401       7
     GET /api/admin/context/<name>/strategies  -        200    200  200     200   200  200    403     403       401       2
 """
-PROPS = Props(words={"*": {"name": "userId"}})
+ARGUMENTS = Arguments(words={"*": {"name": "userId"}})

@@ -1,7 +1,7 @@
 """Environments: every user sees them, administrators change them."""
 
 from sql.catalog import environments
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -20,7 +20,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """An environment that is to be changed, and one that is to be made."""
     environments.insert(world.conn, "staging", "preproduction")
     bodies = {
@@ -30,4 +30,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
         "PUT /api/admin/environments/update/<name>": {"type": "test"},
         "PUT /api/admin/environments/sort-order": {"staging": 7},
     }
-    return Props(words={"*": {"name": "staging"}}, bodies=bodies)
+    return Arguments(words={"*": {"name": "staging"}}, bodies=bodies)

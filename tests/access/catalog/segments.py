@@ -2,7 +2,7 @@
 
 from sql.catalog import segments
 from sql.database import value
-from tests.access import PROJECTS, Props
+from tests.access import PROJECTS, Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -35,7 +35,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A segment of each project, and one for all projects."""
     words = {p: {"segment_id": segments.insert(world.conn, f"of {p}", [], project=p)} for p in PROJECTS}
     shared = segments.insert(world.conn, "of all", [])
@@ -53,4 +53,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
 
     path = "/api/admin/segments"
     bodies = {f"POST {path}": segment, f"PUT {path}/<segment_id>": segment, f"POST {path}/strategies": strategy}
-    return Props(words=words, bodies=bodies | {f"POST {path}/validate": {"name": "new"}})
+    return Arguments(words=words, bodies=bodies | {f"POST {path}/validate": {"name": "new"}})

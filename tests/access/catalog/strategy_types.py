@@ -1,6 +1,6 @@
 """Types of strategies: every user reads them, editors change them."""
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -16,8 +16,8 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A custom type."""
     world.conn.execute("INSERT INTO strategy_types (name) VALUES ('byHost')")
     bodies = {"POST /api/admin/strategies": {"name": "byShop", "parameters": []}}
-    return Props(words={"*": {"name": "byHost"}}, bodies=bodies)
+    return Arguments(words={"*": {"name": "byHost"}}, bodies=bodies)

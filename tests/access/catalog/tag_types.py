@@ -1,6 +1,6 @@
 """Types of tags: every user reads them, editors change them."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -12,4 +12,4 @@ TABLE = """
     PUT /api/admin/tag-types/<name>     -        200    200  403     403   403  200    403     403       401       6
     DELETE /api/admin/tag-types/<name>  -        200    200  403     403   403  200    403     403       401       6
 """
-PROPS = Props(words={"*": {"name": "simple"}})
+ARGUMENTS = Arguments(words={"*": {"name": "simple"}})

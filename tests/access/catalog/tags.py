@@ -1,6 +1,6 @@
 """Tags: every user reads them. Users who may change flags change them."""
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -14,8 +14,8 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A tag that no flag has."""
     world.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta')")
     bodies = {"POST /api/admin/tags": {"type": "simple", "value": "gamma"}}
-    return Props(words={"*": {"type": "simple", "value": "beta"}}, bodies=bodies)
+    return Arguments(words={"*": {"type": "simple", "value": "beta"}}, bodies=bodies)

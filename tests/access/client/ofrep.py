@@ -1,6 +1,6 @@
 """OFREP: for all API tokens."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -9,4 +9,4 @@ TABLE = """
     POST /ofrep/v1/evaluate/flags/<feature_name>   -        403    403  403     403   403  200    200     200       401       2
 """
 # The path has no project.
-PROPS = Props(words={"*": {"feature_name": "flag-of-default"}})
+ARGUMENTS = Arguments(words={"*": {"feature_name": "flag-of-default"}})

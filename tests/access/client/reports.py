@@ -1,6 +1,6 @@
 """What applications report: for client tokens or frontend tokens, and for admin tokens. No user reports."""
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 from validators.client.reports import ApplicationRegistration, UsageReport
 
@@ -15,10 +15,10 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A flag, and an application that has reported it before. The first report takes more round trips."""
     world.flag("new-checkout")
     client = world.api_key("client")
     client.post("/api/client/register", json=ApplicationRegistration.example)
     client.post("/api/client/metrics", json=UsageReport.example)
-    return Props()
+    return Arguments()

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from tests.access import PROJECTS, Props
+from tests.access import PROJECTS, Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -68,7 +68,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """An archived flag in each project."""
     for project in PROJECTS:
         world.flag(f"old-flag-of-{project}", project, archived_at=datetime.now(UTC))
@@ -83,4 +83,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
         f"{path}/stale": lambda project: named(project) | {"stale": True},
         f"{path}/delete": lambda project: {"features": [f"old-flag-of-{project}"]},
     }
-    return Props(bodies=bodies)
+    return Arguments(bodies=bodies)

@@ -1,6 +1,6 @@
 """Dependencies of flags: by the permissions in the project."""
 
-from tests.access import PROJECTS, Props
+from tests.access import PROJECTS, Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -33,10 +33,10 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A flag to depend on in each project."""
     for project in PROJECTS:
         world.flag(f"parent-in-{project}", project)
     words = {project: {"parent": f"parent-in-{project}"} for project in (*PROJECTS, "nowhere")}
     depend = "POST /api/admin/projects/<project_id>/features/<feature_name>/dependencies"
-    return Props(words=words, bodies={depend: lambda project: {"feature": f"parent-in-{project}"}})
+    return Arguments(words=words, bodies={depend: lambda project: {"feature": f"parent-in-{project}"}})

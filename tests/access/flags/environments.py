@@ -1,6 +1,6 @@
 """Flags in environments: by the permissions in the project and environment."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                                                                         project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -29,4 +29,4 @@ TABLE = """
 
 BULK = "/api/admin/projects/<project_id>/bulk_features/environments/<environment>"
 FLAGS = {f"POST {BULK}/{switch}": lambda project: {"features": [f"flag-of-{project}"]} for switch in ("on", "off")}
-PROPS = Props(bodies=FLAGS)
+ARGUMENTS = Arguments(bodies=FLAGS)

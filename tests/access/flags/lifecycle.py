@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from tests.access import PROJECTS, Props
+from tests.access import PROJECTS, Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -24,8 +24,8 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """An archived flag in each project."""
     for project in PROJECTS:
         world.flag(f"archived-in-{project}", project, archived_at=datetime.now(UTC))
-    return Props(words={project: {"feature_name": f"archived-in-{project}"} for project in (*PROJECTS, "nowhere")})
+    return Arguments(words={project: {"feature_name": f"archived-in-{project}"} for project in (*PROJECTS, "nowhere")})

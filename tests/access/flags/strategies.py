@@ -1,6 +1,6 @@
 """Strategies: by the permissions in the project and environment."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                                                                                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -37,4 +37,4 @@ TABLE = """
 
 STRATEGIES = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/strategies"
 CHANGES = {f"PUT {STRATEGIES}/<strategy_id>": {"title": "another"}, f"POST {STRATEGIES}/set-sort-order": []}
-PROPS = Props(bodies=CHANGES)
+ARGUMENTS = Arguments(bodies=CHANGES)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.access import Props
+from tests.access import Arguments
 from validators.flags.tags import UpdateTagsOfFlags
 
 TABLE = """
@@ -37,4 +37,4 @@ def of_flag(project: str) -> dict[str, Any]:
 
 
 BODIES = {"PUT /api/admin/projects/<project_id>/tags": of_flag}
-PROPS = Props(words={"*": {"type": "simple", "value": "beta"}}, bodies=BODIES)
+ARGUMENTS = Arguments(words={"*": {"type": "simple", "value": "beta"}}, bodies=BODIES)

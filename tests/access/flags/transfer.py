@@ -1,6 +1,6 @@
 """Export and import: users who see the project may export and validate. Import needs permissions."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -33,4 +33,4 @@ def document(project: str) -> dict[str, object]:
     return export(project) | {"data": DOCUMENT}
 
 
-PROPS = Props(bodies={f"{PATH}/export": export, f"{PATH}/validate": document, f"{PATH}/import": document})
+ARGUMENTS = Arguments(bodies={f"{PATH}/export": export, f"{PATH}/validate": document, f"{PATH}/import": document})

@@ -1,6 +1,6 @@
 """Variants of flags: by the permissions in the project and environment."""
 
-from tests.access import Props
+from tests.access import Arguments
 
 TABLE = """
     route                                                                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -38,4 +38,4 @@ TABLE = """
 FLAG = "/api/admin/projects/<project_id>/features/<feature_name>"
 PATCH = [{"op": "add", "path": "/-", "value": {"name": "blue", "weight": 1000}}]
 PATHS = (f"{FLAG}/environments/<environment>/variants", f"{FLAG}/variants")
-PROPS = Props(bodies={f"PATCH {path}": PATCH for path in PATHS})
+ARGUMENTS = Arguments(bodies={f"PATCH {path}": PATCH for path in PATHS})

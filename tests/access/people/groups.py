@@ -1,7 +1,7 @@
 """Groups: for administrators."""
 
 from sql.people import groups
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -15,6 +15,6 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A group."""
-    return Props(words={"*": {"group_id": groups.insert(world.conn, "A group")}})
+    return Arguments(words={"*": {"group_id": groups.insert(world.conn, "A group")}})

@@ -1,7 +1,7 @@
 """Personal access tokens: for users, not for API tokens. Tokens of other users do not exist."""
 
 from sql.database import value
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -13,7 +13,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:
     """The token that Victor uses."""
     token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": cast["victor"].id})
-    return Props(words={"*": {"token_id": token}})
+    return Arguments(words={"*": {"token_id": token}})

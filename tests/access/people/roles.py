@@ -1,7 +1,7 @@
 """Roles and permissions: every user reads them, administrators change them."""
 
 from sql.people import roles
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -18,6 +18,6 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A role that no user has."""
-    return Props(words={"*": {"role_id": roles.insert(world.conn, "A role")}})
+    return Arguments(words={"*": {"role_id": roles.insert(world.conn, "A role")}})

@@ -1,7 +1,7 @@
 """Service accounts: for administrators."""
 
 from sql.database import value
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -17,8 +17,8 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A service account with a token."""
     robot = world.user("Robot", email=None, account_type="Service Account").id
     token = value(world.conn, "SELECT id FROM personal_tokens WHERE user_id = %(id)s", {"id": robot})
-    return Props(words={"*": {"account_id": robot, "token_id": token}})
+    return Arguments(words={"*": {"account_id": robot, "token_id": token}})

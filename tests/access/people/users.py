@@ -1,6 +1,6 @@
 """Users: for administrators. Every user may search for them."""
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -20,9 +20,9 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """Ida, of whom all this is asked."""
-    return Props(
+    return Arguments(
         words={"*": {"user_id": world.user("Ida").id}},
         bodies={"POST /api/admin/user-admin/reset-password": {"id": "ida"}},
         queries={"GET /api/admin/user-admin/search": "?q=ida"},

@@ -1,7 +1,7 @@
 """Access to a project: for users who may change the project."""
 
 from sql.people import groups
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -34,7 +34,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:
     """A group without roles, and the role Member for Victor."""
     group = groups.insert(world.conn, "a group")
     access = "/api/admin/projects/<project_id>/access"
@@ -45,4 +45,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:
         f"POST {access}": {"roles": [5], "users": [victor], "groups": [group]},
         f"PUT {access}": {"roles": everybody},
     }
-    return Props(words={"*": {"user_id": victor, "group_id": group}}, bodies=bodies)
+    return Arguments(words={"*": {"user_id": victor, "group_id": group}}, bodies=bodies)

@@ -1,6 +1,6 @@
 """API tokens of a project: for members with the permission, such as its owner."""
 
-from tests.access import PROJECTS, Props
+from tests.access import PROJECTS, Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -21,9 +21,9 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A token of each project."""
     tokens = {project: world.api_key("client", projects=[project]).key for project in PROJECTS}
     words = {project: {"api_token": token} for project, token in tokens.items()}
     bodies = {"POST /api/admin/projects/<project_id>/api-tokens": {"type": "client", "tokenName": "a new token"}}
-    return Props(words={"*": {"api_token": "unknown"}} | words, bodies=bodies)
+    return Arguments(words={"*": {"api_token": "unknown"}} | words, bodies=bodies)

@@ -1,7 +1,7 @@
 """Environments of a project: by the permissions in the project."""
 
 from sql.catalog import environments
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -26,7 +26,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """An environment that no project has yet."""
     environments.insert(world.conn, "staging", "preproduction")
-    return Props()
+    return Arguments()

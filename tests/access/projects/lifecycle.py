@@ -1,6 +1,6 @@
 """Archiving, reviving and deleting projects: by the permissions in the project."""
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -21,7 +21,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """No live flag in the two projects that can end."""
     world.conn.execute("UPDATE flags SET archived_at = now() WHERE project_id IN ('hermes', 'apollo')")
-    return Props()
+    return Arguments()

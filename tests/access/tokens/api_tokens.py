@@ -1,6 +1,6 @@
 """API tokens: for administrators. Editors may read the tokens of SDKs."""
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support.world import Caller, World
 
 TABLE = """
@@ -14,10 +14,10 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """The token of an SDK."""
     bodies = {
         "POST /api/admin/api-tokens": {"type": "client", "tokenName": "a new token"},
         "PUT /api/admin/api-tokens/<slashed:api_token>": {"expiresAt": "2099-12-31T00:00:00Z"},
     }
-    return Props(words={"*": {"api_token": world.api_key("client").key}}, bodies=bodies)
+    return Arguments(words={"*": {"api_token": world.api_key("client").key}}, bodies=bodies)

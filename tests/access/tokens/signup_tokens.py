@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from tests.access import Props
+from tests.access import Arguments
 from tests.support import fixtures
 from tests.support.world import Caller, World
 
@@ -17,7 +17,7 @@ TABLE = """
 """
 
 
-def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
     """A token, which is to be disabled."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     token = fixtures.signup_token(world.conn, name="a token", expires_at=tomorrow, created_by="alice")["secret"]
@@ -25,4 +25,4 @@ def furnish(world: World, cast: dict[str, Caller]) -> Props:  # noqa: ARG001
         "POST /api/admin/invite-link/tokens": {"name": "a new token", "expiresAt": "2099-12-31T00:00:00Z"},
         "PUT /api/admin/invite-link/tokens/<token>": {"enabled": False},
     }
-    return Props(words={"*": {"token": token}}, bodies=bodies)
+    return Arguments(words={"*": {"token": token}}, bodies=bodies)

@@ -351,6 +351,7 @@ def running() -> Iterator[Cluster]:
         yield running
 
 
+@pytest.mark.timing
 def test_no_acknowledged_change_is_lost_when_the_primary_dies(running: Cluster):
     body = {"type": "client", "tokenName": "t", "environment": "development"}
     token = running.request("POST", "/api/admin/api-tokens", body, KEY).json["secret"]

@@ -90,6 +90,7 @@ def test_a_second_master_is_refused_and_the_first_one_serves() -> None:
 # Each of these is appended to gunicorn.conf.py.
 STOPPED_EARLY = """
 import os, signal, time
+graceful_timeout = 600
 prepare = post_fork
 
 def post_fork(server, worker):
@@ -153,8 +154,8 @@ def configured(make_database: Callable[..., str], tmp_path: Path) -> Callable[[s
 def test_a_worker_that_is_stopped_right_after_its_fork_ends_at_once(configured: Callable[[str], Service]):
     service = configured(STOPPED_EARLY)
     try:
-        # gunicorn waits up to 40 s for a worker (graceful_timeout).
-        assert service.start().process.wait(20) == 0
+        # gunicorn would wait ten minutes for a worker that does not end (graceful_timeout).
+        assert service.start().process.wait(2 * PATIENCE) == 0
     finally:
         service.end()
 

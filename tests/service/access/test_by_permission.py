@@ -7,7 +7,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from sql.people import roles
-from tests.access import ROWS, Family, Stage
+from tests.access import ROWS, Family, RouteWorld
 from tests.support import fixtures
 from tests.support.verdicts import CLOSED, verdict
 from tests.support.world import Caller, World
@@ -190,48 +190,52 @@ def test_every_route_that_a_permission_opens_is_closed_to_viewers() -> None:
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_the_permission_alone_opens_the_route(stage: Stage, holder: Holder, family: Family) -> None:
-    stage.furnish(family)
+def test_the_permission_alone_opens_the_route(route_world: RouteWorld, holder: Holder, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route, expected in closed(family).items():
         for permission in needs(route):
             ada = holder.given(permission, *holder.beside.get(route, ()))
-            response = stage.ask(ada, route, "apollo" if route in GIVING else "default")
+            response = route_world.ask(ada, route, "apollo" if route in GIVING else "default")
             complaints += mismatch(f"{route} by {permission}", response, expected)
     verdict(complaints)
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_all_other_permissions_together_do_not_open_the_route(stage: Stage, holder: Holder, family: Family) -> None:
-    stage.furnish(family)
+def test_all_other_permissions_together_do_not_open_the_route(
+    route_world: RouteWorld, holder: Holder, family: Family
+) -> None:
+    route_world.prepare(family)
     complaints = []
     for route in closed(family):
         ada = holder.given(*holder.all - {"ADMIN", *needs(route)})
-        complaints += mismatch(route, stage.ask(ada, route), 403)
+        complaints += mismatch(route, route_world.ask(ada, route), 403)
     verdict(complaints)
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_a_permission_of_one_environment_opens_nothing_in_another(stage: Stage, holder: Holder, family: Family) -> None:
-    stage.furnish(family)
+def test_a_permission_of_one_environment_opens_nothing_in_another(
+    route_world: RouteWorld, holder: Holder, family: Family
+) -> None:
+    route_world.prepare(family)
     statement = "SELECT name FROM permissions WHERE type = 'environment'"
-    of_environments = {row["name"] for row in stage.conn.execute(statement)}
+    of_environments = {row["name"] for row in route_world.conn.execute(statement)}
     complaints = []
     for route, expected in closed(family).items():
         for permission in of_environments & {*needs(route)}:
             for environment, status in (("development", expected), ("production", 403)):
                 # What all of them ask for is in development.
-                response = stage.ask(holder.given(permission, environment=environment), route)
+                response = route_world.ask(holder.given(permission, environment=environment), route)
                 complaints += mismatch(f"{route} by {permission} in {environment}", response, status)
     verdict(complaints)
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_the_body_is_not_read_without_the_permission(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_the_body_is_not_read_without_the_permission(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route in closed(family).keys() - BODY_FIRST:
         for body in (b"", b"{", b'{"nonsense": true}', b"[" * 10_000):
-            response = stage.send(stage.cast["victor"], route, stage.words(route), body)
+            response = route_world.send(route_world.cast["victor"], route, route_world.words(route), body)
             complaints += mismatch(f"{route} {body!r:.40}", response, 403)
     verdict(complaints)

@@ -13,7 +13,7 @@ from flask import Flask
 
 from sql.database import value
 from sql.people import personal_tokens
-from tests.access import FAMILIES, ROUTES, Family, Stage, parameters
+from tests.access import FAMILIES, ROUTES, Family, RouteWorld, parameters
 from tests.support.fingerprint import fingerprint
 from tests.support.openapi_document import DOCUMENT
 from tests.support.verdicts import CLOSED, Asked, answer, changed, verdict
@@ -21,18 +21,18 @@ from tests.support.world import Caller, World
 
 pytestmark = pytest.mark.slow
 
-# No stage has these.
+# Nothing has these.
 MISSING = {"segment_id": 2**31 - 3, "strategy_id": "no-such-strategy"}
 # What a path names within a project, and what a project has of it beside.
 WITHIN = ("feature_name", "strategy_id", "parent")
 
 
-def of(stage: Stage, route: str, project: str) -> Asked:
+def of(route_world: RouteWorld, route: str, project: str) -> Asked:
     """What asks a route for the things of a project."""
-    words = stage.words(route, project)
+    words = route_world.words(route, project)
     if project == "nowhere":
         words |= {name: missing for name, missing in MISSING.items() if name not in words or name == "strategy_id"}
-    body = stage.body(route, project)
+    body = route_world.body(route, project)
     names = [project, f"flag-of-{project}", f"parent-in-{project}", f"archived-in-{project}", f"old-flag-of-{project}"]
     return Asked(words, body, "", [*names, *(str(words[name]) for name in MISSING if name in words)])
 
@@ -42,9 +42,9 @@ def with_word(here: Asked, call: Asked, word: str) -> Asked:
     return replace(call, words=here.words | {word: call.words[word]}, body=here.body)
 
 
-def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
+def pairs(route_world: RouteWorld, route: str) -> Iterator[tuple[str, Asked, Asked]]:
     """Requests for things of apollo, and the same for what does not exist; none for a route without such things."""
-    there, nowhere, here = (of(stage, route, project) for project in ("apollo", "nowhere", "default"))
+    there, nowhere, here = (of(route_world, route, project) for project in ("apollo", "nowhere", "default"))
     asks_for = [word for word in ("project_id", *WITHIN, "segment_id") if word in parameters(route)]
     for word in asks_for:
         yield word, with_word(here, there, word), with_word(here, nowhere, word)
@@ -55,9 +55,11 @@ def pairs(stage: Stage, route: str) -> Iterator[tuple[str, Asked, Asked]]:
         yield "all", there, nowhere
 
 
-def differences(stage: Stage, caller: Caller, route: str, what: str, there: Asked, nowhere: Asked) -> list[str]:
+def differences(
+    route_world: RouteWorld, caller: Caller, route: str, what: str, there: Asked, nowhere: Asked
+) -> list[str]:
     """The difference between the answers, in a list of one line. An empty list: none."""
-    one, other = (answer(stage, caller, route, call) for call in (there, nowhere))
+    one, other = (answer(route_world, caller, route, call) for call in (there, nowhere))
     return [] if one == other else [f"{route} by {what}: {one!s:.400}\n    but {other!s:.400}"]
 
 
@@ -84,34 +86,34 @@ def without_key(given: tuple[int, Any, str], asked: Asked) -> tuple[int, Any, st
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_a_stranger_always_gets_the_same_answer(stage: Stage, app: Flask, family: Family) -> None:
-    stage.furnish(family)
+def test_a_stranger_always_gets_the_same_answer(route_world: RouteWorld, app: Flask, family: Family) -> None:
+    route_world.prepare(family)
     stranger, complaints = Caller(app), []
     for route in dict.fromkeys(row.route for row in family.rows):
-        here = of(stage, route, "default")
-        asked = [here, *(call for _, *both in pairs(stage, route) for call in both)]
+        here = of(route_world, route, "default")
+        asked = [here, *(call for _, *both in pairs(route_world, route) for call in both)]
         asked += [replace(here, words=dict.fromkeys(here.words, text)) for text in ("0", "no such thing", "\0", "%")]
         asked += [replace(here, body=body) for body in (None, [], {"name": "\0"})]
         requests: list[tuple[Asked, dict[str, str]]] = [(call, {}) for call in asked]
         requests += [(here, headers) for headers in WRONG]
         answers = set()
         for call, headers in requests:
-            given = answer(stage, stranger, route, call, **headers)
+            given = answer(route_world, stranger, route, call, **headers)
             answers.add(without_key(given, call) if route == REPEATING else given)
         if len(answers) > 1 or next(iter(answers))[0] != 401:
             complaints.append(f"{route}: {answers}")
     verdict(complaints)
 
 
-def test_an_unknown_signup_token_is_one_like_another(stage: Stage, stranger: Caller) -> None:
+def test_an_unknown_signup_token_is_one_like_another(route_world: RouteWorld, stranger: Caller) -> None:
     routes = [route for route, family in ROUTES.items() if route in family.public and parameters(route)]
-    stage.furnish(*(ROUTES[route] for route in routes))
+    route_world.prepare(*(ROUTES[route] for route in routes))
     assert {tuple(parameters(route)) for route in routes} == {("token",)}
     for route in routes:
-        right = stage.words(route)["token"]
+        right = route_world.words(route)["token"]
         wrong = [right[:-1], right.upper(), f"{right}0", "0" * len(right), "no such token", "%", "\0", "é"]
-        asked = [Asked({"token": token}, stage.body(route), names=[token]) for token in wrong]
-        assert len({answer(stage, stranger, route, call) for call in asked}) == 1, route
+        asked = [Asked({"token": token}, route_world.body(route), names=[token]) for token in wrong]
+        assert len({answer(route_world, stranger, route, call) for call in asked}) == 1, route
 
 
 # Users who may not see a private project
@@ -129,14 +131,14 @@ def powers(world: World, request: pytest.FixtureRequest) -> None:
 @pytest.mark.usefixtures("powers")
 @pytest.mark.parametrize("powers", [False, True], ids=["viewer", "mighty viewer"], indirect=True)
 @pytest.mark.parametrize("family", CLOSED)
-def test_records_of_a_hidden_project_look_like_unknown_records(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    outsider = stage.cast["victor"]
-    before, complaints = fingerprint(stage.conn), []
+def test_records_of_a_hidden_project_look_like_unknown_records(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    outsider = route_world.cast["victor"]
+    before, complaints = fingerprint(route_world.conn), []
     for route in dict.fromkeys(row.route for row in family.rows):
-        for what, there, nowhere in pairs(stage, route):
-            complaints += differences(stage, outsider, route, what, there, nowhere)
-    verdict(complaints + changed(stage, before))
+        for what, there, nowhere in pairs(route_world, route):
+            complaints += differences(route_world, outsider, route, what, there, nowhere)
+    verdict(complaints + changed(route_world, before))
 
 
 def filters(route: str) -> list[str]:
@@ -154,9 +156,9 @@ FILTERED = [route for route in ROUTES if filters(route)]
 
 
 @pytest.mark.parametrize("route", FILTERED)
-def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> None:
-    alice, outsider = stage.cast["alice"], stage.cast["victor"]
-    stage.furnish(ROUTES[route])
+def test_filters_treat_hidden_and_missing_alike(route_world: RouteWorld, route: str) -> None:
+    alice, outsider = route_world.cast["alice"], route_world.cast["victor"]
+    route_world.prepare(ROUTES[route])
     # That there is something to be found.
     for project in ("apollo", "default"):
         created = alice.post(f"/api/admin/projects/{project}/features", json={"name": f"new-in-{project}"})
@@ -170,7 +172,7 @@ def test_filters_treat_hidden_and_missing_alike(stage: Stage, route: str) -> Non
                 ("flag-of-apollo", "flag-of-nowhere"),
             ):
                 both = (Asked({}, query=f"?{name}={form.format(call)}", names=[call]) for call in (there, nowhere))
-                complaints += differences(stage, outsider, route, f"{name} {form}", *both)
+                complaints += differences(route_world, outsider, route, f"{name} {form}", *both)
     verdict(complaints)
 
 
@@ -181,28 +183,30 @@ OF_PROJECTS = [entry for entry in FAMILIES if any("<project_id>" in row.route fo
 
 
 @pytest.mark.parametrize("family", OF_PROJECTS, ids=lambda family: family.name)
-def test_records_of_another_project_are_not_found(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    before, complaints = fingerprint(stage.conn), []
+def test_records_of_another_project_are_not_found(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    before, complaints = fingerprint(route_world.conn), []
     for route in dict.fromkeys(row.route for row in family.rows if "<project_id>" in row.route):
-        here, nowhere = of(stage, route, "default"), of(stage, route, "nowhere")
+        here, nowhere = of(route_world, route, "default"), of(route_world, route, "nowhere")
         for elsewhere in ("hermes", "apollo"):
-            there = of(stage, route, elsewhere)
+            there = of(route_world, route, elsewhere)
             for word in set(WITHIN) & set(parameters(route)):
                 both = (with_word(here, call, word) for call in (there, nowhere))
-                complaints += differences(stage, stage.cast["alice"], route, word, *both)
+                complaints += differences(route_world, route_world.cast["alice"], route, word, *both)
         if "strategy_id" in parameters(route):
-            names = [stage.strategies["default", "production"], MISSING["strategy_id"]]
+            names = [route_world.strategies["default", "production"], MISSING["strategy_id"]]
             both = (replace(here, words=here.words | {"strategy_id": name}, names=names) for name in names)
-            complaints += differences(stage, stage.cast["alice"], route, "strategy of another environment", *both)
-    verdict(complaints + changed(stage, before))
+            complaints += differences(
+                route_world, route_world.cast["alice"], route, "strategy of another environment", *both
+            )
+    verdict(complaints + changed(route_world, before))
 
 
-def test_records_of_other_users_are_404(stage: Stage, world: World) -> None:
+def test_records_of_other_users_are_404(route_world: RouteWorld, world: World) -> None:
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     robot, other = (world.user(name, email=None, account_type="Service Account") for name in ("R2", "C3"))
     gone, human = world.user("Gone"), world.user("Human")
-    stage.cast["alice"].delete(f"/api/admin/user-admin/{gone.id}")
+    route_world.cast["alice"].delete(f"/api/admin/user-admin/{gone.id}")
     tokens = {}
     for caller in (robot, other, human):
         personal_tokens.insert(world.conn, caller.id or 0, "one more", tomorrow)
@@ -220,12 +224,12 @@ def test_records_of_other_users_are_404(stage: Stage, world: World) -> None:
     before, complaints = None, []
     for name, word, ids, others in cases:
         family = next(entry for entry in FAMILIES if entry.name == name)
-        stage.furnish(family)
-        before = fingerprint(stage.conn)
+        route_world.prepare(family)
+        before = fingerprint(route_world.conn)
         for route in dict.fromkeys(row.route for row in family.rows if word in parameters(row.route)):
-            words = stage.words(route) | others
+            words = route_world.words(route) | others
             for number in ids:
-                both = (Asked(words | {word: id}, stage.body(route), names=[str(id)]) for id in (number, never))
-                complaints += differences(stage, stage.cast["alice"], route, f"{word} {number}", *both)
-        complaints += changed(stage, before)
+                both = (Asked(words | {word: id}, route_world.body(route), names=[str(id)]) for id in (number, never))
+                complaints += differences(route_world, route_world.cast["alice"], route, f"{word} {number}", *both)
+        complaints += changed(route_world, before)
     verdict(complaints)

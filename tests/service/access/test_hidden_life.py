@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 
 from sql import access
 from sql.catalog import segments
-from tests.access import ROUTES, ROWS, Family, Stage, parameters
+from tests.access import ROUTES, ROWS, Family, RouteWorld, parameters
 from tests.support import fixtures
 from tests.support.verdicts import verdict
 from tests.support.world import Caller, World
@@ -122,26 +122,30 @@ def leaves(answer: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, answer
 
 
-def asks(stage: Stage, caller: Caller, family: Family) -> Iterator[tuple[str, TestResponse]]:
+def asks(route_world: RouteWorld, caller: Caller, family: Family) -> Iterator[tuple[str, TestResponse]]:
     """What the caller gets from the routes of a family, for the usual records and for those of apollo."""
     for route in ASKED:
         if ROUTES[route] is family:
-            words, body, query = stage.words(route), stage.body(route), stage.props[family.name].queries.get(route, "")
-            yield route, stage.send(caller, route, words, body, query)
+            words, body, query = (
+                route_world.words(route),
+                route_world.body(route),
+                route_world.arguments[family.name].queries.get(route, ""),
+            )
+            yield route, route_world.send(caller, route, words, body, query)
             if words.keys() & HIDDEN.keys() & set(parameters(route)):
-                yield route, stage.send(caller, route, words | HIDDEN, body, query)
+                yield route, route_world.send(caller, route, words | HIDDEN, body, query)
             for other in BODIES.get(route, ()):
-                yield route, stage.send(caller, route, words, other)
+                yield route, route_world.send(caller, route, words, other)
             for other in QUERIES.get(route, ()):
-                yield route, stage.send(caller, route, words, query=other)
+                yield route, route_world.send(caller, route, words, query=other)
     if family.name == "events":
-        yield LINES, stage.send(caller, LINES, {}, query="?query=hidden", Accept="application/x-ndjson")
+        yield LINES, route_world.send(caller, LINES, {}, query="?query=hidden", Accept="application/x-ndjson")
 
 
-def answers(stage: Stage, caller: Caller, family: Family) -> list[tuple[str, int, list[tuple[str, Any]]]]:
+def answers(route_world: RouteWorld, caller: Caller, family: Family) -> list[tuple[str, int, list[tuple[str, Any]]]]:
     """The route, the status, and the values of each answer."""
     found = []
-    for route, response in asks(stage, caller, family):
+    for route, response in asks(route_world, caller, family):
         answer: Any = response.get_json(silent=True)
         if answer is None:
             answer = [json.loads(line) for line in response.text.splitlines()]
@@ -162,46 +166,46 @@ def differing(before: list[Any], after: list[Any]) -> set[tuple[str, str]]:
     return found
 
 
-def furnished(stage: Stage, families: list[Family]) -> list[Family]:
-    """Those of the families whose props are on the stage now; the others' have names that are taken."""
+def prepared(route_world: RouteWorld, families: list[Family]) -> list[Family]:
+    """Prepare these families, and return those that could be; the others need names that are taken."""
     found = []
     for family in families:
-        with suppress(UniqueViolation), stage.conn.transaction():
-            stage.furnish(family)
+        with suppress(UniqueViolation), route_world.conn.transaction():
+            route_world.prepare(family)
             found.append(family)
     return found
 
 
-def callers(stage: Stage, world: World, family: Family) -> tuple[Caller, Caller]:
+def callers(route_world: RouteWorld, world: World, family: Family) -> tuple[Caller, Caller]:
     """Victor and Alice, or a token for the project default and one for all projects."""
     kind = OF_TOKENS.get(family.name)
     if kind is None:
-        return stage.cast["victor"], stage.cast["alice"]
+        return route_world.cast["victor"], route_world.cast["alice"]
     return (
         world.api_key(kind, "of default", environment="production", projects=["default"]),
         world.api_key(kind, "of all", environment="production"),
     )
 
 
-def test_a_hidden_project_changes_no_answer(stage: Stage, world: World) -> None:
-    alice = stage.cast["alice"]
+def test_a_hidden_project_changes_no_answer(route_world: RouteWorld, world: World) -> None:
+    alice = route_world.cast["alice"]
     # She becomes an active user now, not by what she does in apollo.
-    access.mark_user_seen(stage.conn, alice.id or 0)
+    access.mark_user_seen(route_world.conn, alice.id or 0)
     complaints, left = [], FAMILIES_ASKED
     while left:
-        with stage.conn.transaction(force_rollback=True):
-            families = furnished(stage, left)
-            stage.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta') ON CONFLICT DO NOTHING")
-            shared = segments.insert(stage.conn, "shared", [])
-            asking = [(family, *callers(stage, world, family)) for family in families]
-            before = [[answers(stage, caller, family) for caller in both] for family, *both in asking]
+        with route_world.conn.transaction(force_rollback=True):
+            families = prepared(route_world, left)
+            route_world.conn.execute("INSERT INTO tags (type, value) VALUES ('simple', 'beta') ON CONFLICT DO NOTHING")
+            shared = segments.insert(route_world.conn, "shared", [])
+            asking = [(family, *callers(route_world, world, family)) for family in families]
+            before = [[answers(route_world, caller, family) for caller in both] for family, *both in asking]
             live(world, alice, shared)
             for (family, victor, mighty), (of_victor, of_alice) in zip(asking, before, strict=True):
-                found = differing(of_victor, answers(stage, victor, family))
+                found = differing(of_victor, answers(route_world, victor, family))
                 if found != {item for item in OF_ALL if ROUTES[item[0]] is family}:
                     complaints.append(f"{family.name} tells Victor {found}")
                 # Administrators see the change.
-                is_told_to_alice = differing(of_alice, answers(stage, mighty, family)) - OF_ALL != set()
+                is_told_to_alice = differing(of_alice, answers(route_world, mighty, family)) - OF_ALL != set()
                 if is_told_to_alice == (family.name in OF_NO_PROJECT):
                     complaints.append(f"{family.name} tells Alice {'something' if is_told_to_alice else 'nothing'}")
         assert families

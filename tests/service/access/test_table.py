@@ -8,7 +8,7 @@ from flask import Flask
 
 from contract.routes import api_rules
 from sql.people import personal_tokens
-from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, Row, Stage
+from tests.access import FAMILIES, PLACES, ROUTES, ROWS, Family, RouteWorld, Row
 from tests.support.fingerprint import fingerprint
 from tests.support.verdicts import CLOSED, changed, verdict
 from tests.support.world import Caller, refused
@@ -63,59 +63,59 @@ def test_every_route_has_a_row_for_each_project(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_the_table(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    before = fingerprint(stage.conn)
+def test_the_table(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    before = fingerprint(route_world.conn)
     complaints = []
     for row in family.rows:
         for name, expected in row.statuses.items():
-            complaints += stage.mismatch(row, name, stage.cast[name], expected)
-    verdict(complaints + changed(stage, before))
+            complaints += route_world.mismatch(row, name, route_world.cast[name], expected)
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("credential", ["bearer", "session"])
 @pytest.mark.parametrize("route", ORIGINAL)
-def test_the_table_holds_for_every_credential(stage: Stage, app: Flask, route: str, credential: str) -> None:
+def test_the_table_holds_for_every_credential(route_world: RouteWorld, app: Flask, route: str, credential: str) -> None:
     headers = {}
-    for name, caller in stage.cast.items():
+    for name, caller in route_world.cast.items():
         if credential == "bearer" and caller.key:
             headers[name] = {"Authorization": f"Bearer {caller.key}"}
         elif credential == "session" and caller.id:
-            headers[name] = {"Cookie": stage.session_of(caller)}
-    stage.furnish(ROUTES[route])
-    before = fingerprint(stage.conn)
+            headers[name] = {"Cookie": route_world.session_of(caller)}
+    route_world.prepare(ROUTES[route])
+    before = fingerprint(route_world.conn)
     complaints = []
     for row in ROWS:
         for name in headers if row.route == route else ():
-            complaints += stage.mismatch(row, name, Caller(app), row.statuses[name], **headers[name])
-    verdict(complaints + changed(stage, before))
+            complaints += route_world.mismatch(row, name, Caller(app), row.statuses[name], **headers[name])
+    verdict(complaints + changed(route_world, before))
 
 
-def test_each_mismatch_is_reported(stage: Stage) -> None:
-    stage.furnish(ROUTES[UPDATE_TOKEN])
-    row, eve = Row(UPDATE_TOKEN, "-", {}), stage.cast["eve"]
-    assert stage.mismatch(row, "eve", eve, 403) == []
-    [complaint] = stage.mismatch(row, "eve", eve, 200)
+def test_each_mismatch_is_reported(route_world: RouteWorld) -> None:
+    route_world.prepare(ROUTES[UPDATE_TOKEN])
+    row, eve = Row(UPDATE_TOKEN, "-", {}), route_world.cast["eve"]
+    assert route_world.mismatch(row, "eve", eve, 403) == []
+    [complaint] = route_world.mismatch(row, "eve", eve, 200)
     assert complaint.startswith(f'{UPDATE_TOKEN} - eve: expected 200, got 403 {{"id" : ')
-    [complaint] = stage.mismatch(row, "eve", eve, 403, "another reason")
+    [complaint] = route_world.mismatch(row, "eve", eve, 403, "another reason")
     assert complaint.endswith("does not say: another reason")
-    stage.props["tokens.signup_tokens"].words.clear()
-    assert stage.mismatch(row, "eve", eve, 403) == [
-        f"{UPDATE_TOKEN} - eve: expected 403, but furnish() has no words for {{'token'}}"
+    route_world.arguments["tokens.signup_tokens"].words.clear()
+    assert route_world.mismatch(row, "eve", eve, 403) == [
+        f"{UPDATE_TOKEN} - eve: expected 403, but prepare() has no words for {{'token'}}"
     ]
 
 
 @pytest.mark.parametrize("family", OPEN)
-def test_a_public_route_answers_every_caller_alike(stage: Stage, app: Flask, family: Family) -> None:
-    stage.furnish(family)
+def test_a_public_route_answers_every_caller_alike(route_world: RouteWorld, app: Flask, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route, status in family.public.items():
         row = Row(route, "-", {})
-        for name, caller in stage.cast.items():
-            complaints += stage.mismatch(row, name, caller, status)
+        for name, caller in route_world.cast.items():
+            complaints += route_world.mismatch(row, name, caller, status)
         wrong = ({"Authorization": "forged"}, {"Authorization": ""}, {"Cookie": "session=forged"}, {"Origin": EVIL})
         for header in wrong:
-            complaints += stage.mismatch(row, str(header), Caller(app), status, **header)
+            complaints += route_world.mismatch(row, str(header), Caller(app), status, **header)
     verdict(complaints)
 
 
@@ -129,45 +129,45 @@ def test_the_page_of_the_documentation_is_public(app: Flask, stranger: Caller) -
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_no_route_takes_a_wrong_credential(stage: Stage, app: Flask, family: Family) -> None:
-    stage.furnish(family)
-    cookie = stage.session_of(stage.cast["alice"])
-    before = fingerprint(stage.conn)
+def test_no_route_takes_a_wrong_credential(route_world: RouteWorld, app: Flask, family: Family) -> None:
+    route_world.prepare(family)
+    cookie = route_world.session_of(route_world.cast["alice"])
+    before = fingerprint(route_world.conn)
     complaints = []
     for row in family.firsts:
         for headers in ({}, {"Authorization": "forged", "Cookie": cookie}, {"Cookie": "session=forged"}):
-            complaints += stage.mismatch(row, f"a stranger with {headers}", Caller(app), 401, **headers)
-    verdict(complaints + changed(stage, before))
+            complaints += route_world.mismatch(row, f"a stranger with {headers}", Caller(app), 401, **headers)
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_changes_by_cookie_from_other_sites_are_refused(stage: Stage, app: Flask, family: Family) -> None:
-    stage.furnish(family)
-    headers = {"Cookie": stage.session_of(stage.cast["alice"]), "Origin": EVIL}
-    before, message = fingerprint(stage.conn), "must come from this service's own pages"
+def test_changes_by_cookie_from_other_sites_are_refused(route_world: RouteWorld, app: Flask, family: Family) -> None:
+    route_world.prepare(family)
+    headers = {"Cookie": route_world.session_of(route_world.cast["alice"]), "Origin": EVIL}
+    before, message = fingerprint(route_world.conn), "must come from this service's own pages"
     complaints = []
     for row in family.firsts:
         if row.method != "GET" and not row.client_side:
-            complaints += stage.mismatch(row, "alice elsewhere", Caller(app), 403, message, **headers)
-    verdict(complaints + changed(stage, before))
+            complaints += route_world.mismatch(row, "alice elsewhere", Caller(app), 403, message, **headers)
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("route", ORIGINAL)
-def test_the_header_counts_whatever_the_cookie_is(stage: Stage, app: Flask, route: str) -> None:
-    alice, victor = stage.cast["alice"], stage.cast["victor"]
+def test_the_header_counts_whatever_the_cookie_is(route_world: RouteWorld, app: Flask, route: str) -> None:
+    alice, victor = route_world.cast["alice"], route_world.cast["victor"]
     key = alice.key or ""
-    expired = personal_tokens.insert(stage.conn, alice.id or 0, "expired", datetime.now(UTC) - timedelta(days=1))
-    cookie = stage.session_of(alice)
-    stage.furnish(ROUTES[route], ROUTES[UPDATE_TOKEN])
-    before = fingerprint(stage.conn)
-    assert stage.ask(Caller(app), route, Cookie=cookie).status_code == 200
+    expired = personal_tokens.insert(route_world.conn, alice.id or 0, "expired", datetime.now(UTC) - timedelta(days=1))
+    cookie = route_world.session_of(alice)
+    route_world.prepare(ROUTES[route], ROUTES[UPDATE_TOKEN])
+    before = fingerprint(route_world.conn)
+    assert route_world.ask(Caller(app), route, Cookie=cookie).status_code == 200
     schemes = ("", " ", "Bearer", "Bearer ", "Basic YWxpY2U6YQ==", "forged", "Bearer forged")
     for header in (*schemes, key[:-1], f"{key}0", key.upper(), expired, f"Bearer {expired}"):
-        refused(stage.ask(Caller(app), route, Cookie=cookie, Authorization=header), 401, "AuthenticationRequired")
-    refused(stage.ask(victor, UPDATE_TOKEN, Cookie=cookie), 403, "NoAccessError")
-    assert fingerprint(stage.conn) == before
-    for cookie in ("session=forged", "session=", stage.session_of(victor)):
-        assert stage.ask(alice, route, Cookie=cookie).status_code == 200
+        refused(route_world.ask(Caller(app), route, Cookie=cookie, Authorization=header), 401, "AuthenticationRequired")
+    refused(route_world.ask(victor, UPDATE_TOKEN, Cookie=cookie), 403, "NoAccessError")
+    assert fingerprint(route_world.conn) == before
+    for cookie in ("session=forged", "session=", route_world.session_of(victor)):
+        assert route_world.ask(alice, route, Cookie=cookie).status_code == 200
 
 
 OWN_ORIGIN = "http://localhost"
@@ -187,16 +187,16 @@ OWN = [
 
 
 @pytest.mark.parametrize("route", ORIGINAL)
-def test_only_a_change_by_cookie_must_come_from_our_own_pages(stage: Stage, app: Flask, route: str) -> None:
-    cookie = stage.session_of(stage.cast["alice"])
-    stage.furnish(ROUTES[route])
-    before = fingerprint(stage.conn)
+def test_only_a_change_by_cookie_must_come_from_our_own_pages(route_world: RouteWorld, app: Flask, route: str) -> None:
+    cookie = route_world.session_of(route_world.cast["alice"])
+    route_world.prepare(ROUTES[route])
+    before = fingerprint(route_world.conn)
     for headers in FOREIGN + OWN:
-        response = stage.ask(Caller(app), route, Cookie=cookie, **headers)
+        response = route_world.ask(Caller(app), route, Cookie=cookie, **headers)
         if headers in FOREIGN and not route.startswith("GET"):
             refused(response, 403, "NoAccessError")
         else:
             assert response.status_code == 200, headers
-        for caller, cookies in ((stage.cast["alice"], {}), (stage.cast["admin"], {"Cookie": cookie})):
-            assert stage.ask(caller, route, **cookies, **headers).status_code == 200, headers
-    assert fingerprint(stage.conn) == before
+        for caller, cookies in ((route_world.cast["alice"], {}), (route_world.cast["admin"], {"Cookie": cookie})):
+            assert route_world.ask(caller, route, **cookies, **headers).status_code == 200, headers
+    assert fingerprint(route_world.conn) == before

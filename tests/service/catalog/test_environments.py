@@ -383,7 +383,7 @@ def test_past_types_are_recorded(alice, conn, staging):
     alice.delete(f"{URL}/{staging}")
     past = rows(conn, "SELECT environment, type FROM past_environment_types ORDER BY type")
     assert [tuple(row.values()) for row in past] == [("staging", "preproduction"), ("staging", "test")]
-    # The insights count the change itself for the type that it ended (decisions.md 2).
+    # The insights count the change itself for the type that it ended (decisions.md, Events and insights).
     found = alice.get("/api/admin/insights").json["environmentTypeTrends"]
     assert [(entry["environmentType"], entry["totalUpdates"]) for entry in found] == [("preproduction", 2), ("test", 2)]
 

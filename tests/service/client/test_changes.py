@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from rules.access import digest
 from sql.client import features, tokens
 from sql.database import Connection
-from tests.access import CLIENT_SIDE, FAMILIES, ROUTES, Family, Stage
+from tests.access import CLIENT_SIDE, FAMILIES, ROUTES, Family, RouteWorld
 from tests.support.world import Caller
 
 # By name: the environment, projects and tags of a document, as seen from a flag of project default in development.
@@ -167,28 +167,30 @@ def as_at_a_commit(conn: Connection) -> None:
     conn.execute("SET CONSTRAINTS ALL DEFERRED")
 
 
-def observer(stage: Stage, route: str) -> tuple[Observer, str, dict[str, str]]:
+def observer(route_world: RouteWorld, route: str) -> tuple[Observer, str, dict[str, str]]:
     """Return the first caller whom a route serves, in which project, and the headers that it needs."""
     rows = [row for row in ROUTES[route].rows if row.route == route]
     served = ((row.project, name) for row in rows for name, status in row.statuses.items() if status < 400)
     project, name = next(served, ("default", "alice"))
-    headers = {"Cookie": stage.session_of(stage.cast["alice"])} if route in BY_SESSION else {}
+    headers = {"Cookie": route_world.session_of(route_world.cast["alice"])} if route in BY_SESSION else {}
     keys = {
-        name: digest(stage.world.api_key("client", environment=environment, projects=projects).key or "")
+        name: digest(route_world.world.api_key("client", environment=environment, projects=projects).key or "")
         for name, (environment, projects, _) in DOCUMENTS.items()
     }
-    caller = Observer(stage.world.app, None if headers else stage.cast[name].key, conn=stage.conn, keys=keys)
+    caller = Observer(
+        route_world.world.app, None if headers else route_world.cast[name].key, conn=route_world.conn, keys=keys
+    )
     return caller, project, headers
 
 
-def problem(stage: Stage, route: str) -> str | None:
+def problem(route_world: RouteWorld, route: str) -> str | None:
     """Return what is wrong with the documents after a request of a route, or None."""
-    stage.conn.execute(BEFORE.get(route, "SELECT"), prepare=False)  # pyright: ignore
-    caller, project, headers = observer(stage, route)
+    route_world.conn.execute(BEFORE.get(route, "SELECT"), prepare=False)  # pyright: ignore
+    caller, project, headers = observer(route_world, route)
     if route in BODIES:
-        stage.props[ROUTES[route].name].bodies[route] = BODIES[route]
+        route_world.arguments[ROUTES[route].name].bodies[route] = BODIES[route]
     before = caller.look()
-    response = stage.ask(caller, route, project, **headers)
+    response = route_world.ask(caller, route, project, **headers)
     assert response.status_code < 400, f"{route}: {response.text}"
     changed = {name for name, (text, _) in caller.seen.items() if text != before[name][0]}
     risen = {name for name, (_, revision) in caller.seen.items() if revision > before[name][1]}
@@ -206,12 +208,12 @@ def test_every_row_is_a_route() -> None:
 
 
 @pytest.mark.parametrize("family", [pytest.param(family, id=family.name) for family in FAMILIES if writes(family)])
-def test_route_changes_the_documents_of_its_row(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_route_changes_the_documents_of_its_row(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     problems = []
     for route in writes(family):
-        with stage.conn.transaction():
-            problems.append(problem(stage, route))
+        with route_world.conn.transaction():
+            problems.append(problem(route_world, route))
             raise Rollback
     assert [problem for problem in problems if problem] == []
 
@@ -225,18 +227,18 @@ def test_route_changes_the_documents_of_its_row(stage: Stage, family: Family) ->
     ],
 )
 def test_new_or_deleted_environment_raises_the_revision(
-    stage: Stage, method: str, path: str, body: Any, environment: str
+    route_world: RouteWorld, method: str, path: str, body: Any, environment: str
 ) -> None:
-    token = stage.world.api_key("client", environment=None)
+    token = route_world.world.api_key("client", environment=None)
 
     def look() -> tuple[str, int]:
-        as_at_a_commit(stage.conn)
-        found = tokens.find(stage.conn, digest(token.key or ""))
+        as_at_a_commit(route_world.conn)
+        found = tokens.find(route_world.conn, digest(token.key or ""))
         assert found is not None
-        return "".join(features.read(stage.conn, environment, None)), found["revision"]
+        return "".join(features.read(route_world.conn, environment, None)), found["revision"]
 
     before = look()
-    response = stage.cast["alice"].request(method, path, json=body)
+    response = route_world.cast["alice"].request(method, path, json=body)
     assert response.status_code < 400, response.text
     after = look()
     assert before[0] != after[0]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from psycopg import Rollback
 
-from tests.access import PARAMETER, ROUTES, Family, Row, Stage, parameters
+from tests.access import PARAMETER, ROUTES, Family, RouteWorld, Row, parameters
 from tests.support.fingerprint import fingerprint
 from tests.support.secrecy import VAULT
 from tests.support.verdicts import CLOSED, changed, verdict
@@ -49,10 +49,10 @@ def spoiled(body: Any, values: list[Any]) -> Iterator[Any]:
             yield from ([worse] for worse in spoiled(item, values))
 
 
-def requests(row: Row, stage: Stage, words: list[str], values: list[Any]) -> Iterator[tuple[str, Any]]:
+def requests(row: Row, route_world: RouteWorld, words: list[str], values: list[Any]) -> Iterator[tuple[str, Any]]:
     """Address and body of each request to a route; ... is no body."""
-    right, body = stage.words(row.route), stage.body(row.route)
-    rule, query = row.route.split(" ")[1], stage.props[ROUTES[row.route].name].queries.get(row.route, "")
+    right, body = route_world.words(row.route), route_world.body(row.route)
+    rule, query = row.route.split(" ")[1], route_world.arguments[ROUTES[row.route].name].queries.get(row.route, "")
 
     def address(words: dict[str, Any]) -> str:
         return PARAMETER.sub(lambda word: quote(str(words[word[1]]), safe=""), rule) + query
@@ -71,18 +71,18 @@ def requests(row: Row, stage: Stage, words: list[str], values: list[Any]) -> Ite
 )
 @pytest.mark.parametrize("family", CLOSED)
 def test_invalid_input_is_refused_and_changes_nothing(
-    stage: Stage, family: Family, words: list[str], values: list[Any]
+    route_world: RouteWorld, family: Family, words: list[str], values: list[Any]
 ) -> None:
-    stage.furnish(family)
-    complaints, count, before = [], 0, fingerprint(stage.conn)
+    route_world.prepare(family)
+    complaints, count, before = [], 0, fingerprint(route_world.conn)
     for row in family.firsts:
-        caller = stage.cast[stage.mightiest(row.route)]
-        for path, body in requests(row, stage, words, values):
+        caller = route_world.cast[route_world.most_privileged(row.route)]
+        for path, body in requests(row, route_world, words, values):
             count += 1
             # What was sent as a password before is sent as a name now.
             VAULT.forget()
             try:
-                with stage.conn.transaction():
+                with route_world.conn.transaction():
                     # The caller compares each response with what its operation documents.
                     answer = caller.request(row.method, path, **({} if body is ... else {"json": body}))
                     assert answer.status_code < 500, answer.text
@@ -91,5 +91,5 @@ def test_invalid_input_is_refused_and_changes_nothing(
                         raise Rollback
             except AssertionError as error:
                 complaints.append(f"{row.method} {path:.100} {body!r:.200}: {error!s:.200}")
-    verdict(complaints + changed(stage, before))
+    verdict(complaints + changed(route_world, before))
     assert count >= len(values) * len(family.firsts)

@@ -1,5 +1,5 @@
 """Requests that no client should send, for every route: bodies that are not JSON, paths that are not text, odd queries,
-compressed bodies, patterns in filters, other methods.
+compressed bodies, other methods, headers of all kinds, patterns in filters.
 """
 
 import gzip
@@ -16,11 +16,11 @@ from werkzeug.test import TestResponse
 from contract import document as openapi
 from serving.body_limits import PUBLIC_BYTES
 from serving.cross_origin import PATHS
-from tests.access import FAMILIES, PARAMETER, ROUTES, ROWS, Family, Stage, parameters
+from tests.access import FAMILIES, PARAMETER, ROUTES, ROWS, Family, RouteWorld, parameters
 from tests.support.fingerprint import fingerprint
 from tests.support.openapi_document import DOCUMENT
 from tests.support.verdicts import CLOSED, Asked, answer, changed, verdict
-from tests.support.world import refused
+from tests.support.world import Caller, refused
 
 pytestmark = pytest.mark.slow
 
@@ -138,34 +138,36 @@ def share(inputs: list[Any], route: str, of: int) -> list[Any]:
     return inputs[NUMBERS[route] % of :: of]
 
 
-def path_of(stage: Stage, route: str, **others: str) -> str:
+def path_of(route_world: RouteWorld, route: str, **others: str) -> str:
     """The path of a route as a server decodes it. others: words of it that are percent-encoded already."""
-    words = {name: str(word) for name, word in stage.words(route).items()} | others
+    words = {name: str(word) for name, word in route_world.words(route).items()} | others
     path = PARAMETER.sub(lambda word: words[word[1]], route.split(" ")[1])
     return unquote_to_bytes(path).decode("latin-1")
 
 
-def query_of(stage: Stage, route: str) -> str:
+def query_of(route_world: RouteWorld, route: str) -> str:
     """The query of a valid request, with its question mark."""
-    return stage.props[ROUTES[route].name].queries.get(route, "")
+    return route_world.arguments[ROUTES[route].name].queries.get(route, "")
 
 
-def sent(stage: Stage, route: str, *, method: str = "", path: str = "", query: str = "", **kwargs: Any) -> TestResponse:
+def sent(
+    route_world: RouteWorld, route: str, *, method: str = "", path: str = "", query: str = "", **kwargs: Any
+) -> TestResponse:
     """The documented response to a request of an administrator. A success is undone."""
-    environ = {"PATH_INFO": path or path_of(stage, route), "QUERY_STRING": query}
-    with stage.conn.transaction():
-        caller = stage.cast[stage.mightiest(route)]
+    environ = {"PATH_INFO": path or path_of(route_world, route), "QUERY_STRING": query}
+    with route_world.conn.transaction():
+        caller = route_world.cast[route_world.most_privileged(route)]
         response = caller.request(method or route.split(" ")[0], "/", environ_overrides=environ, **kwargs)
         if not 400 <= response.status_code < 500:
             raise Rollback
     return response
 
 
-def complaint(stage: Stage, route: str, expected: set[int], **kwargs: Any) -> list[str]:
+def complaint(route_world: RouteWorld, route: str, expected: set[int], **kwargs: Any) -> list[str]:
     """What is wrong with a response, in a list of one line. An empty list: nothing."""
     request = f"{route} {kwargs!a:.150}"
     try:
-        response = sent(stage, route, **kwargs)
+        response = sent(route_world, route, **kwargs)
     except AssertionError as error:
         return [f"{request}: {error!s:.200}"]
     # This is the lowest maximum of all operations. tests/service/serving/test_body_limits.py tests each.
@@ -174,9 +176,9 @@ def complaint(stage: Stage, route: str, expected: set[int], **kwargs: Any) -> li
     return [] if response.status_code in expected else [f"{request}: {response.status_code} {response.text:.200}"]
 
 
-def valid_body(stage: Stage, route: str) -> dict[str, Any]:
+def valid_body(route_world: RouteWorld, route: str) -> dict[str, Any]:
     """The argument of a request with a valid body, if the route takes one."""
-    body = stage.body(route)
+    body = route_world.body(route)
     return {} if body is None else {"json": body}
 
 
@@ -192,55 +194,57 @@ def test_every_input_is_sent_to_some_route() -> None:
 
 
 @pytest.mark.parametrize("family", REFUSING)
-def test_body_that_is_not_json_is_refused(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    before, complaints = fingerprint(stage.conn), []
+def test_body_that_is_not_json_is_refused(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    before, complaints = fingerprint(route_world.conn), []
     for route in with_bodies(family):
-        right = stage.body(route)
+        right = route_world.body(route)
         no_object = [body for body in NO_OBJECT if not (isinstance(right, list) and body.startswith("["))]
         for body in share([*NO_JSON, *worse(right), *no_object], route, 12):
             expected = 200 if route in CONTEXTS and is_context(body) else 400
-            complaints += complaint(stage, route, {expected}, data=body, content_type="application/json")
+            complaints += complaint(route_world, route, {expected}, data=body, content_type="application/json")
         for content_type in share(OTHER_TYPES, route, 12):
-            complaints += complaint(stage, route, {415}, data=json.dumps(right), content_type=content_type)
-    verdict(complaints + changed(stage, before))
+            complaints += complaint(route_world, route, {415}, data=json.dumps(right), content_type=content_type)
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("route", REPORTS)
-def test_report_that_is_not_json_is_refused_only_if_an_application_registers(stage: Stage, route: str) -> None:
-    stage.furnish(REPORTED)
-    right, (accepted, unreadable) = stage.body(route), report_statuses(route)
+def test_report_that_is_not_json_is_refused_only_if_an_application_registers(
+    route_world: RouteWorld, route: str
+) -> None:
+    route_world.prepare(REPORTED)
+    right, (accepted, unreadable) = route_world.body(route), report_statuses(route)
     twice, *wrong = worse(right)
-    before, complaints = fingerprint(stage.conn), []
+    before, complaints = fingerprint(route_world.conn), []
     for body in share([*NO_JSON, *wrong, *NO_OBJECT], route, 4):
-        complaints += complaint(stage, route, {unreadable}, data=body, content_type="application/json")
+        complaints += complaint(route_world, route, {unreadable}, data=body, content_type="application/json")
     # The last of two names counts. The type does not matter.
-    complaints += complaint(stage, route, {accepted}, data=twice, content_type="application/json")
+    complaints += complaint(route_world, route, {accepted}, data=twice, content_type="application/json")
     for content_type in OTHER_TYPES:
-        complaints += complaint(stage, route, {accepted}, data=json.dumps(right), content_type=content_type)
-    verdict(complaints + changed(stage, before))
+        complaints += complaint(route_world, route, {accepted}, data=json.dumps(right), content_type=content_type)
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("family", WITH_BODIES)
-def test_long_text(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_long_text(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route in with_bodies(family):
-        body = stage.body(route)
+        body = route_world.body(route)
         for field in body if isinstance(body, dict) else ():
-            complaints += complaint(stage, route, ANY, json=body | {field: "\u00e9" * 400_000})
+            complaints += complaint(route_world, route, ANY, json=body | {field: "\u00e9" * 400_000})
     verdict(complaints)
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_unneeded_body_is_ignored(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_unneeded_body_is_ignored(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route in [row.route for row in family.firsts if "requestBody" not in description(row.route)]:
-        query = query_of(stage, route).removeprefix("?")
-        usual = {sent(stage, route, query=query).status_code}
+        query = query_of(route_world, route).removeprefix("?")
+        usual = {sent(route_world, route, query=query).status_code}
         for body, content_type in share(UNNEEDED, route, 3):
-            complaints += complaint(stage, route, usual, query=query, data=body, content_type=content_type)
+            complaints += complaint(route_world, route, usual, query=query, data=body, content_type=content_type)
     verdict(complaints)
 
 
@@ -257,103 +261,153 @@ COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("family", REFUSING)
-def test_compressed_body_is_refused(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    before, complaints = fingerprint(stage.conn), []
+def test_compressed_body_is_refused(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    before, complaints = fingerprint(route_world.conn), []
     for route in with_bodies(family):
-        caller, right = stage.cast[stage.mightiest(route)], json.dumps(stage.body(route)).encode()
+        caller, right = (
+            route_world.cast[route_world.most_privileged(route)],
+            json.dumps(route_world.body(route)).encode(),
+        )
         for coding, compress in COMPRESSED.items():
-            response = stage.send(caller, route, stage.words(route), compress(right), **{"Content-Encoding": coding})
+            response = route_world.send(
+                caller, route, route_world.words(route), compress(right), **{"Content-Encoding": coding}
+            )
             if response.status_code != 415:
                 complaints.append(f"{route} {coding}: {response.status_code} {response.text:.100}")
         # Not compressed, with the right header.
-        response = stage.send(caller, route, stage.words(route), right, **{"Content-Encoding": "identity"})
+        response = route_world.send(caller, route, route_world.words(route), right, **{"Content-Encoding": "identity"})
         assert response.status_code < 300, f"{route}: {response.text}"
         # Compressed, without the header.
-        refused(stage.send(caller, route, stage.words(route), gzip.compress(right)))
-    verdict(complaints + changed(stage, before))
+        refused(route_world.send(caller, route, route_world.words(route), gzip.compress(right)))
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("route", REPORTS)
-def test_compressed_report_cannot_be_read(stage: Stage, route: str) -> None:
-    stage.furnish(REPORTED)
-    caller, right = stage.cast[stage.mightiest(route)], json.dumps(stage.body(route)).encode()
-    before, (accepted, unreadable) = fingerprint(stage.conn), report_statuses(route)
+def test_compressed_report_cannot_be_read(route_world: RouteWorld, route: str) -> None:
+    route_world.prepare(REPORTED)
+    caller, right = route_world.cast[route_world.most_privileged(route)], json.dumps(route_world.body(route)).encode()
+    before, (accepted, unreadable) = fingerprint(route_world.conn), report_statuses(route)
     for coding, compress in {**COMPRESSED, "identity": bytes, "": gzip.compress}.items():
         headers = {"Content-Encoding": coding} if coding else {}
-        response = stage.send(caller, route, {}, compress(right), **headers)
+        response = route_world.send(caller, route, {}, compress(right), **headers)
         # The header does not matter.
         assert response.status_code == (accepted if compress is bytes else unreadable), coding
-    assert changed(stage, before) == []
+    assert changed(route_world, before) == []
 
 
 # --- Addresses and methods --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_hostile_path(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_hostile_path(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route in [row.route for row in family.firsts]:
         for name in parameters(route):
-            right = quote(str(stage.words(route)[name]), safe="")
+            right = quote(str(route_world.words(route)[name]), safe="")
             for word in share([*HOSTILE_WORDS, *(disguise.format(right) for disguise in DISGUISES)], route, 24):
-                path = path_of(stage, route, **{name: word})
-                complaints += complaint(stage, route, ANY, path=path, **valid_body(stage, route))
+                path = path_of(route_world, route, **{name: word})
+                complaints += complaint(route_world, route, ANY, path=path, **valid_body(route_world, route))
     verdict(complaints)
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_hostile_query(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
+def test_hostile_query(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
     complaints = []
     for route in [row.route for row in family.firsts]:
         for query in share(HOSTILE_QUERIES, route, 12):
-            complaints += complaint(stage, route, ANY, query=query, **valid_body(stage, route))
+            complaints += complaint(route_world, route, ANY, query=query, **valid_body(route_world, route))
     verdict(complaints)
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_other_methods_are_refused_and_head_is_get(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    stranger, before, complaints = stage.cast["stranger"], fingerprint(stage.conn), []
+def test_other_methods_are_refused_and_head_is_get(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    stranger, before, complaints = route_world.cast["stranger"], fingerprint(route_world.conn), []
     for route in {row.route.split(" ")[1]: row.route for row in family.firsts}.values():
-        path = path_of(stage, route)
-        allowed = stage.world.app.url_map.bind("localhost").allowed_methods(path)
+        path = path_of(route_world, route)
+        allowed = route_world.world.app.url_map.bind("localhost").allowed_methods(path)
         # Browsers send OPTIONS before a request of another origin.
         answered = {*allowed, "OPTIONS"} if path.startswith(PATHS) else allowed
         others = share([method for method in METHODS if method not in answered], route, 3)
         for method in others:
-            complaints += complaint(stage, route, {405}, method=method, path=path)
+            complaints += complaint(route_world, route, {405}, method=method, path=path)
         # It is the same for a stranger.
         assert stranger.request(others[0], "/", environ_overrides={"PATH_INFO": path}).status_code == 405
         if "GET" in allowed:
-            get, head = (sent(stage, route, method=method, path=path) for method in ("GET", "HEAD"))
+            get, head = (sent(route_world, route, method=method, path=path) for method in ("GET", "HEAD"))
             if (head.status_code, head.content_length, head.data) != (get.status_code, get.content_length, b""):
                 complaints.append(f"{route}: HEAD is {head.status_code}, {head.headers}; GET is {get.headers}")
-    verdict(complaints + changed(stage, before))
+    verdict(complaints + changed(route_world, before))
 
 
 @pytest.mark.parametrize("family", CLOSED)
-def test_method_in_a_header_or_a_query_is_ignored(stage: Stage, family: Family) -> None:
-    stage.furnish(family)
-    alice, before, complaints = stage.cast["alice"], fingerprint(stage.conn), []
+def test_method_in_a_header_or_a_query_is_ignored(route_world: RouteWorld, family: Family) -> None:
+    route_world.prepare(family)
+    alice, before, complaints = route_world.cast["alice"], fingerprint(route_world.conn), []
     for route in [row.route for row in family.firsts if row.method == "GET" and row.route != "GET /logout"]:
-        words, query = stage.words(route), query_of(stage, route)
-        usual = answer(stage, alice, route, Asked(words, query=query))
+        words, query = route_world.words(route), query_of(route_world, route)
+        usual = answer(route_world, alice, route, Asked(words, query=query))
         for method in ("DELETE", "PUT", "POST", "PATCH"):
             for header in ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "_method"):
-                if answer(stage, alice, route, Asked(words, query=query), **{header: method}) != usual:
+                if answer(route_world, alice, route, Asked(words, query=query), **{header: method}) != usual:
                     complaints.append(f"{route} with {header}: {method}")
             changed_query = f"{query}{'&' if query else '?'}_method={method}"
-            if answer(stage, alice, route, Asked(words, query=changed_query)) != usual:
+            if answer(route_world, alice, route, Asked(words, query=changed_query)) != usual:
                 complaints.append(f"{route} with _method={method}")
-    verdict(complaints + changed(stage, before))
+    verdict(complaints + changed(route_world, before))
+
+
+# --- Headers ----------------------------------------------------------------------------------------------------------
+
+HEADED = ["GET /api/admin/search/events", "PUT /api/admin/invite-link/tokens/<token>"]
+CREDENTIALS = ["", " ", "Bearer", "Bearer ", "bearer\t", "Basic", "Basic YTpi", "Basic !!!", "Digest x=", "null"]
+CREDENTIALS += ["\xff\xfe", "%00", "*:*." + "0" * 64, "x" * 100_000, "Bearer " * 1000, "a,b", "\x7f"]
+CREDENTIALS += ["{}x", '"{}"', "Token {}", "Bearer Bearer {}", "{0},{0}", "{0} {0}", "Bearer: {}", "Basic {}"]
+COOKIES = ["session", "session=\xff", "session=%00", "session=" + "x" * 100_000, "session=a; session=b", "=;=;", ";;;;"]
+HOSTS = ("", "[", "[::1", "a b", "\xff", "a:b:c", "localhost:99999", "<script>", "a/b", "@")
+SOURCES = [("Host", text) for text in HOSTS]
+SOURCES += [("Origin", text) for text in ("", "null", "[", "http://[", "\xff", "http://evil.example")]
+SOURCES += [("Sec-Fetch-Site", "x"), ("Sec-Fetch-Site", "\xff"), ("Referer", "http://[")]
+HEADERS = [("X-Request-ID", text) for text in ("", "\xff", "a b", "{}", "x" * 100_000, "<script>", "%0d%0a")]
+HEADERS += [("Accept", "image/png"), ("Accept", "\xff;q=x"), ("Accept-Encoding", "x"), ("Range", "bytes=5-1")]
+HEADERS += [("If-Match", '"'), ("If-None-Match", "*"), ("X-Forwarded-For", "\xff, ::::"), ("X-Forwarded-Host", "[")]
+
+
+@pytest.mark.parametrize("route", HEADED)
+def test_hostile_credential_is_none(route_world: RouteWorld, route: str) -> None:
+    route_world.prepare(ROUTES[route])
+    before, key = fingerprint(route_world.conn), route_world.cast["alice"].key or ""
+    headers = [{"Authorization": text.replace("{}", key).replace("{0}", key)} for text in CREDENTIALS]
+    for header in [*headers, {"Authorization": key[:-1]}, *({"Cookie": text} for text in COOKIES)]:
+        refused(route_world.ask(Caller(route_world.world.app), route, **header), 401, "AuthenticationRequired")
+    verdict(changed(route_world, before))
+
+
+@pytest.mark.parametrize("route", HEADED)
+def test_other_headers_do_not_matter_to_a_token_and_can_only_refuse_a_session(
+    route_world: RouteWorld, route: str
+) -> None:
+    route_world.prepare(ROUTES[route])
+    alice, session = route_world.cast["alice"], {"Cookie": route_world.session_of(route_world.cast["alice"])}
+    for name, text in HEADERS + SOURCES + [("Cookie", text) for text in COOKIES]:
+        assert route_world.ask(alice, route, **{name: text}).status_code == 200, (name, text)
+    for name, text in SOURCES:
+        response = route_world.ask(Caller(route_world.world.app), route, **session, **{name: text})
+        assert response.status_code in ({200} if route.startswith("GET") else {200, 403}), (name, text)
+
+
+@pytest.mark.parametrize("host", ["x" * 64, "x" * 9999, "a..b", ".a"])
+def test_host_that_is_none_is_refused(route_world: RouteWorld, host: str) -> None:
+    route_world.prepare(ROUTES[HEADED[0]])
+    refused(route_world.ask(route_world.cast["alice"], HEADED[0], Host=host))
 
 
 # --- Filters ----------------------------------------------------------------------------------------------------------
 
-# If they were read as patterns or statements, they would find nearly everything. No text of the stage has any of them.
+# If they were read as patterns or statements, they would find nearly everything. No text of the world has any of them.
 PATTERNS = r"""
     %e% e% %%e __e _%_ %_e% e.* .*e.* ^[a-z] [a-z]+ (e|o) e|o [[:alpha:]] '||'e %(query)s {query} e/**/ *e* ?e
     ~e !e~ <-> e:* \%e %e\ \w+
@@ -377,20 +431,22 @@ def in_query(*kinds: str) -> list[tuple[str, str]]:
     ]
 
 
-def with_seed(stage: Stage, route: str) -> Stage:
-    """The stage with what a route needs, and an event of everything that can be filtered by."""
-    stage.furnish(ROUTES[route])
-    assert stage.cast["alice"].post("/api/admin/projects/default/features", json={"name": "seed"}).status_code == 201
-    return stage
+def with_seed(route_world: RouteWorld, route: str) -> RouteWorld:
+    """The world with what a route needs, and an event of everything that can be filtered by."""
+    route_world.prepare(ROUTES[route])
+    assert (
+        route_world.cast["alice"].post("/api/admin/projects/default/features", json={"name": "seed"}).status_code == 201
+    )
+    return route_world
 
 
 @pytest.mark.parametrize(("route", "name"), [each for each in in_query("string", "array") if each[1] not in OTHERS])
-def test_text_in_a_filter_is_no_pattern_and_no_statement(stage: Stage, route: str, name: str) -> None:
-    words, alice = with_seed(stage, route).words(route), stage.cast["alice"]
+def test_text_in_a_filter_is_no_pattern_and_no_statement(route_world: RouteWorld, route: str, name: str) -> None:
+    words, alice = with_seed(route_world, route).words(route), route_world.cast["alice"]
 
     def found(form: str, text: str) -> tuple[Any, ...]:
         query = f"?{quote(name)}={quote(form.replace('{}', text), safe='')}"
-        return answer(stage, alice, route, Asked(words, query=query, names=[text, json.dumps(text)[1:-1]]))
+        return answer(route_world, alice, route, Asked(words, query=query, names=[text, json.dumps(text)[1:-1]]))
 
     complaints = []
     for form in FORMS:
@@ -403,16 +459,16 @@ def test_text_in_a_filter_is_no_pattern_and_no_statement(stage: Stage, route: st
 
 
 @pytest.mark.parametrize("field", ["project", "feature", "query"])
-def test_pattern_in_the_body_of_a_search_is_plain_text(stage: Stage, field: str) -> None:
-    alice = with_seed(stage, SEARCH).cast["alice"]
+def test_pattern_in_the_body_of_a_search_is_plain_text(route_world: RouteWorld, field: str) -> None:
+    alice = with_seed(route_world, SEARCH).cast["alice"]
     nothing, *others = (alice.post("/api/admin/events/search", json={field: text}) for text in (NOTHING, *PATTERNS))
     assert nothing.json["events"] == []
     assert [json.loads(answer.request.get_data() or b"{}") for answer in others if answer.json != nothing.json] == []
 
 
-def test_filter_finds_its_text(stage: Stage) -> None:
+def test_filter_finds_its_text(route_world: RouteWorld) -> None:
     # Without this, the tests above could not see a pattern.
-    alice = with_seed(stage, SEARCH).cast["alice"]
+    alice = with_seed(route_world, SEARCH).cast["alice"]
     assert alice.get("/api/admin/search/events?query=seed").json["total"] == 1
     assert alice.get("/api/admin/search/features?query=eed").json["total"] == 1
     assert len(alice.get("/api/admin/user-admin/search?q=ict").json) == 1
@@ -421,8 +477,12 @@ def test_filter_finds_its_text(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("route", "name"), in_query("string", "integer"))
-def test_parameter_is_given_once(stage: Stage, route: str, name: str) -> None:
-    words, caller, body = with_seed(stage, route).words(route), stage.cast[stage.mightiest(route)], stage.body(route)
+def test_parameter_is_given_once(route_world: RouteWorld, route: str, name: str) -> None:
+    words, caller, body = (
+        with_seed(route_world, route).words(route),
+        route_world.cast[route_world.most_privileged(route)],
+        route_world.body(route),
+    )
     disguised = f"%{ord(name[0]):02x}{name[1:]}"
     for twice in (
         f"?{name}=&{name}=",
@@ -430,4 +490,4 @@ def test_parameter_is_given_once(stage: Stage, route: str, name: str) -> None:
         f"?{name}=1&{name}=2&{name}=3",
         f"?{name}=true&{disguised}=true",
     ):
-        assert stage.send(caller, route, words, body, twice).status_code == 400, twice
+        assert route_world.send(caller, route, words, body, twice).status_code == 400, twice

@@ -19,13 +19,13 @@ USER_7 = {"contextName": "userId", "operator": "IN", "values": ["7"]}
 def test_index_lists_what_the_reader_may_see(alice: Caller, victor: Caller, conn: Connection) -> None:
     page = open_page(alice, "/admin")
     people = ["Users", "Groups", "Roles", "Service accounts", "Signup tokens"]
-    vocabulary = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
-    assert page.texts(".//main//dt") == [*people, "API tokens", *vocabulary]
+    catalog = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
+    assert page.texts(".//main//dt") == [*people, "API tokens", *catalog]
     for link in page.all(".//main//dt/a"):
         open_page(alice, link.get("href", ""))
-    assert open_page(victor, "/admin").texts(".//main//dt") == vocabulary
+    assert open_page(victor, "/admin").texts(".//main//dt") == catalog
     fixtures.allow(conn, 3, "READ_ROLE")
-    assert open_page(victor, "/admin").texts(".//main//dt") == ["Roles", *vocabulary]
+    assert open_page(victor, "/admin").texts(".//main//dt") == ["Roles", *catalog]
 
 
 def test_api_tokens_show_no_secret(alice: Caller) -> None:

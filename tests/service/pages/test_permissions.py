@@ -18,7 +18,7 @@ API = "/api/admin"
 PERMISSIONS = "SELECT name, type FROM permissions WHERE name <> 'ADMIN' ORDER BY id"
 
 
-def furnish(world: World, alice: Caller, conn: Connection) -> list[str]:
+def prepare(world: World, alice: Caller, conn: Connection) -> list[str]:
     """Create something for each control, and return the paths of the pages."""
     world.project("apollo")
     world.project("old")
@@ -71,7 +71,7 @@ def is_refused(caller: Caller, conn: Connection, method: str, path: str, body: s
 
 @pytest.mark.slow
 def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, conn: Connection) -> None:
-    pages = furnish(world, alice, conn)
+    pages = prepare(world, alice, conn)
     everything = {path: requests_of(alice, path) or {} for path in pages}
     assert sum(len(requests) for requests in everything.values()) >= 100
     # Each permission alone, on each page that the reader can open.
@@ -94,7 +94,7 @@ def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, co
 
 
 def test_viewers_see_no_control_but_favorites(world: World, alice: Caller, victor: Caller, conn: Connection) -> None:
-    for path in furnish(world, alice, conn):
+    for path in prepare(world, alice, conn):
         seen = requests_of(victor, path) or {}
         assert {request for request in seen if not request[1].endswith("/favorites")} == set(), path
 

@@ -6,7 +6,6 @@ import pytest
 
 from sql.database import rows, value
 from tests.support.races import at_once, statuses
-from tests.support.strategy_deletion import delete
 
 FEATURES = "/api/admin/projects/default/features"
 STOPPED = [*["feature-strategy-remove"] * 7, "feature-environment-disabled", "feature-strategy-remove"]
@@ -67,18 +66,18 @@ def test_deleting_the_last_strategy_never_enables_all_users(world, admin, conn, 
 
 
 @pytest.mark.parametrize("table", ["flag_environments", "strategies"])
-def test_one_of_eight_deletions_that_wait_for_the_row_succeeds(world, admin, queue, name, types, table):
+def test_one_of_eight_deletions_that_wait_for_the_row_succeeds(world, admin, queue, name, path, types, table):
     flag = world.flag(name)
     strategy = world.strategy(flag)
     lock = f"SELECT FROM {table} WHERE flag_id = {flag} FOR UPDATE"
-    assert statuses(queue(lock, *[lambda: delete(admin, strategy, flag=name)] * 8)) == {200: 1, 404: 7}
+    assert statuses(queue(lock, *[lambda: admin.delete(f"{path}/strategies/{strategy}")] * 8)) == {200: 1, 404: 7}
     assert types() == ["feature-strategy-remove"]
 
 
-def test_eight_deletions_of_eight_strategies_switch_off_once(world, admin, conn, queue, name, log, types):
+def test_eight_deletions_of_eight_strategies_switch_off_once(world, admin, conn, queue, name, path, log, types):
     flag = world.flag(name, enabled_in=("development",))
     ids = [world.strategy(flag) for _ in range(8)]
-    calls = [lambda strategy=strategy: delete(admin, strategy, flag=name) for strategy in ids]
+    calls = [lambda strategy=strategy: admin.delete(f"{path}/strategies/{strategy}") for strategy in ids]
     lock = f"SELECT FROM flag_environments WHERE flag_id = {flag} FOR UPDATE"
     assert statuses(queue(lock, *calls)) == {200: 8}
     assert types() == STOPPED

@@ -87,13 +87,13 @@ def test_requests_beyond_the_share_wait_and_are_refused(app, url, cast, pool, ca
 
 
 def test_one_caller_holds_at_most_half_of_the_threads(make_app, url, cast, pool):
-    patient = Caller(make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=30), cast[0].key)
+    patient = Caller(make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=60), cast[0].key)
     with locked(url, "tag_types") as wait_for:
         held = [pool.submit(patient.get, TAG_TYPES) for _ in range(2)]
         wait_for(2)
         sent = [pool.submit(patient.get, OTHER) for _ in range(5)]
         # Six are there, and one is too many. It does not wait.
-        [refusal], _ = wait(sent, timeout=9, return_when=FIRST_COMPLETED)
+        [refusal], _ = wait(sent, timeout=PATIENCE, return_when=FIRST_COMPLETED)
         assert is_limited(refusal.result())
     assert statuses(held) == [200] * 2
     assert statuses(sent) == [200] * 4 + [429]
