@@ -1,15 +1,14 @@
 """Segments: named lists of constraints, for one project or for all."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app
+from flask import Blueprint, Response, abort
 from werkzeug.exceptions import NotFound
 
 from rules.access import Actor, id_in_path, require
-from rules.constraints import check_constraints
 from rules.instance_limits import refuse_excess, unique_or_409
-from rules.refusals import quantity, refuse_used
+from rules.refusals import refuse_used
+from rules.segments import check_segment
 from serving.contract import Refusal, name_taken, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -201,17 +200,3 @@ def lock_changeable(conn: Connection, permission: str, segment_id: str) -> tuple
     if segment is not None:
         require_in_project(conn, permission, segment.get("project"))
     return actor, segment
-
-
-def check_segment(conn: Connection, payload: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
-    """Raise 400 for invalid constraints. before: the record that the payload replaces."""
-    replaced = [{"values": [], **constraint} for constraint in before["constraints"]] if before else []
-    check_constraints(conn, payload["constraints"], replaced)
-    limit = max(current_app.config["MAX_SEGMENT_VALUES"], count_values(replaced))
-    if count_values(payload["constraints"]) > limit:
-        abort(400, f"constraints: must have at most {quantity(limit, 'value')} in total (setting MAX_SEGMENT_VALUES)")
-
-
-def count_values(constraints: list[dict[str, Any]]) -> int:
-    """Return how many values the constraints have together."""
-    return sum(len(constraint["values"]) for constraint in constraints)

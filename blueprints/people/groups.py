@@ -1,18 +1,17 @@
 """Groups of users. A group can have a root role, and roles in projects."""
 
-from typing import Any
-
 from flask import Blueprint, Response, abort
 
 from rules.access import id_in_path, require
+from rules.groups import check_role_and_users
 from rules.instance_limits import unique_or_409
 from serving.contract import Refusal, name_taken, operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
-from sql.database import Connection, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
-from sql.people import groups, root_roles, users
+from sql.people import groups
 from validators.people.groups import CreateGroup, UpdateGroup
 from validators.returned import without_read_only
 
@@ -111,16 +110,3 @@ def delete_group(group_id: str) -> Response:
         events.record(conn, Event("group-deleted", actor, pre_data=before))
         groups.delete(conn, before["id"])
     return empty_response()
-
-
-def check_role_and_users(conn: Connection, group: dict[str, Any]) -> None:
-    """Share-lock the root role and the users of a group. Raise 400 if one of them does not exist."""
-    problems = []
-    if group["rootRole"] is not None and root_roles.hold(conn, group["rootRole"]) is None:
-        problems.append("rootRole: must be the id of a root role")
-    unknown = set(group["users"]) - users.hold_many(conn, group["users"])
-    if unknown:
-        first = ", ".join(map(str, sorted(unknown)[:20]))
-        problems.append(f"users: unknown users: {first}")
-    if problems:
-        abort(400, "; ".join(problems))
