@@ -7,7 +7,8 @@ from werkzeug.exceptions import Unauthorized
 from rules.access import credentials, require, require_user
 from rules.login import count_failure, name_digest, raise_if_throttled
 from rules.passwords import password_hasher, refuse_reused_password
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from serving.session_cookie import logged_out

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from sql import applications

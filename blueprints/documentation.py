@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flask import Blueprint, Response, current_app, send_from_directory
 
-from serving.contract import operation
+from serving.operation import operation
 from serving.responses import json_response
 
 DOCS = Path(__file__).parent.parent / "docs"

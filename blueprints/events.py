@@ -3,8 +3,8 @@
 from flask import Blueprint, Response, request
 
 from rules.access import require
-from serving.contract import operation
 from serving.event_stream import lines_response, wants_lines
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, json_response
 from sql import event_search

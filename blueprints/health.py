@@ -2,7 +2,7 @@
 
 from flask import Blueprint, Response
 
-from serving.contract import operation
+from serving.operation import operation
 from serving.responses import json_response
 from sql.database import connection, schema_version
 from validators.errors import Unavailable

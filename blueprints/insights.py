@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from rules.access import require
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load_query
 from serving.responses import json_response
 from sql import insights

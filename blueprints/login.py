@@ -4,8 +4,9 @@ from flask import Blueprint, Response, request
 
 from rules import login
 from rules.access import SESSION_COOKIE
+from rules.refusals import Refusal
 from serving.client_address import client_address
-from serving.contract import Refusal, operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response
 from serving.session_cookie import set_session

@@ -3,8 +3,9 @@
 from flask import Blueprint, Response, current_app
 
 from rules import reset_links
+from rules.refusals import Refusal
 from serving.client_address import client_address
-from serving.contract import Refusal, operation
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from validators.people.users import CheckPassword, ResetPassword, ResetToken

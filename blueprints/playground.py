@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.playground import evaluate, refuse_unknown
 from rules.strategies import NO_FLAG_THERE
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response, json_text
 from sql.database import connection

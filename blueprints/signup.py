@@ -3,8 +3,9 @@
 from flask import Blueprint, Response, current_app
 
 from rules import signup
+from rules.refusals import USER_TAKEN, Refusal
 from serving.client_address import client_address
-from serving.contract import USER_TAKEN, Refusal, operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from validators.people.users import InvitedUser

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, current_app
 
 from rules.access import require
-from serving.contract import operation
+from serving.operation import operation
 from serving.responses import json_response, json_text
 from serving.version import VERSION
 from sql.database import connection

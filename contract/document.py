@@ -20,9 +20,10 @@ from contract.refusals import GENERAL
 from contract.responses import SCHEMAS, error_record, headers
 from contract.routes import api_rules, camel, is_page, path_of
 from contract.words import ABOUT, CONTENTS, HEADERS, PATH_WORDS, PATH_WORDS_OF, SECURITY
-from serving.contract import ALWAYS, CONTRACTS, Operation, Refusal
+from rules.refusals import Refusal
 from serving.errors import NAMES
 from serving.event_stream import LINES
+from serving.operation import ALWAYS, CONTRACTS, Operation
 from serving.version import VERSION
 from validators import MAX_ITEMS, Body
 

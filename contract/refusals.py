@@ -1,6 +1,6 @@
 """Descriptions and examples of errors. @operation(errors=...) has those that differ."""
 
-from serving.contract import Refusal
+from rules.refusals import Refusal
 
 # By status.
 GENERAL: dict[int, Refusal] = {

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from serving.contract import ALWAYS, Operation
+from serving.operation import ALWAYS, Operation
 
 # The JSON Schema of each record, by its name.
 SCHEMAS: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Callbacks for rules that check several flags and refuse some of them.
+"""The texts of refusals, and callbacks for rules that check several flags and refuse some of them.
 
 Such a rule calls refuse(error, names) with the names of the refused flags. For a view, raise_error() raises the error,
 so that the request changes nothing. For an import, Findings.refuse() collects the errors, and the import continues
@@ -6,10 +6,32 @@ without these flags.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from werkzeug.exceptions import Conflict, HTTPException
 
 Refuse = Callable[[HTTPException, Collection[str]], None]
+
+
+class Refusal(NamedTuple):
+    """How the OpenAPI document describes an error. What is omitted is as for other operations (contract/refusals.py).
+
+    message: an example. By default, the description. name: the name of the error in the example.
+    """
+
+    description: str = ""
+    message: str = ""
+    name: str = ""
+
+
+def name_taken(noun: str) -> Refusal:
+    """Return the 409 of an operation that needs an unused name. noun: with its article, such as "a role"."""
+    return Refusal("The name is taken.", f"name: {noun} with this name already exists", "NameExistsError")
+
+
+USER_TAKEN = Refusal(
+    "The e-mail address or the user name is taken.", "email: a user with this email already exists", "NameExistsError"
+)
 
 
 def raise_error(error: HTTPException, names: Collection[str]) -> None:

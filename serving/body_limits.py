@@ -8,7 +8,7 @@ from threading import Semaphore
 from flask import current_app, request
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
-from serving.contract import CONTRACTS
+from serving.operation import CONTRACTS
 from validators.errors import Unavailable
 
 # The limit of operations that need no credential. Larger bodies are parsed one at a time.

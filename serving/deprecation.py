@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from flask import Flask, Response, current_app, request
 
-from serving.contract import CONTRACTS
+from serving.operation import CONTRACTS
 
 
 def init_app(app: Flask) -> None:

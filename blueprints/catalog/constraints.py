@@ -7,7 +7,8 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.constraints import count_problems, value_problems
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response
 from sql.catalog.context_fields import list_legal_values

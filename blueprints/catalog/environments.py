@@ -4,7 +4,8 @@ from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
 from rules.instance_limits import refuse_excess, unique_or_409
-from serving.contract import Refusal, name_taken, operation
+from rules.refusals import Refusal, name_taken
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events

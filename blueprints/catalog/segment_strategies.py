@@ -9,8 +9,9 @@ from psycopg.rows import DictRow
 from rules.access import Actor, id_in_path, require
 from rules.constraints import check_segments
 from rules.flags import flag_event
+from rules.refusals import Refusal
 from rules.strategies import find_strategy, lock_in_environment
-from serving.contract import Refusal, operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, json_response, json_text
 from sql import events

@@ -7,9 +7,9 @@ from werkzeug.exceptions import NotFound
 
 from rules.access import Actor, id_in_path, require
 from rules.instance_limits import refuse_excess, unique_or_409
-from rules.refusals import refuse_used
+from rules.refusals import Refusal, name_taken, refuse_used
 from rules.segments import check_segment
-from serving.contract import Refusal, name_taken, operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import access, events

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.instance_limits import unique_or_409
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events

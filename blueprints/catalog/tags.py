@@ -6,7 +6,7 @@ from werkzeug.exceptions import Forbidden
 from rules.access import Actor, require
 from rules.flags import flag_event
 from rules.instance_limits import unique_or_409
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import access, events

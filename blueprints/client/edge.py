@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from rules.access import digest
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response, json_text
 from sql.client import tokens

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, request
 
 from rules import client_features
 from rules.client_access import SERVER_KINDS, environment_of, require_client
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load_query
 from serving.responses import etag_response, json_response
 from validators.client.features import ClientFeature, ClientFeatures, reads_segments

@@ -6,9 +6,9 @@ from flask import Blueprint, Response
 
 from rules.client_access import FRONTEND_KINDS, ClientToken
 from rules.client_features import document
-from serving.contract import operation
 from serving.cross_origin import require_page
 from serving.evaluation import completed, hashed_response
+from serving.operation import operation
 from serving.request_data import load, query_pairs
 from validators import or_400
 from validators.client.contexts import Context, FrontendContext, FrontendQuery, read_query_context

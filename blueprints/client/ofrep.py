@@ -5,9 +5,9 @@ from flask import Blueprint, Response, request
 from rules.client_access import FRONTEND_KINDS, SERVER_KINDS
 from rules.client_features import document
 from rules.ofrep import evaluation, evaluation_or_failure, fields_for
-from serving.contract import operation
 from serving.cross_origin import require_page
 from serving.evaluation import completed, hashed_response
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response
 from validators.client.contexts import OfrepContext

@@ -12,8 +12,8 @@ from rules.report_writer import writer
 from rules.reports import Report
 from serving.body_limits import maximum, parsing, report_body
 from serving.client_address import client_address
-from serving.contract import operation
 from serving.cross_origin import require_page
+from serving.operation import operation
 from serving.responses import empty_response
 from validators import load_or_400
 from validators.client.report_values import app_name, parse

@@ -6,7 +6,7 @@ from rules.access import require
 from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag, refuse_unusable_name
 from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load, load_many, load_query
 from serving.responses import bounded, created, empty_response, json_response
 from sql.database import connection, transaction

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import NO_FLAG, flag_event, lock_flag
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events

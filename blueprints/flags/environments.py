@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.strategies import NO_FLAG_THERE, lock_all_in_environment, lock_in_environment, switch_off, switch_on
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from sql.database import connection, transaction

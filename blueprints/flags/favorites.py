@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 
 from rules.access import require_user
 from rules.flags import flag_event, lock_flag
-from serving.contract import operation
+from serving.operation import operation
 from serving.responses import empty_response
 from sql import events
 from sql.database import transaction

@@ -5,7 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.flag_lifecycle import archive, delete, mark_stale, revive
 from rules.flags import NO_FLAG_ANYWHERE, lock_flag, lock_flag_anywhere, lock_flags
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import bounded, empty_response, json_response, json_text
 from sql.database import connection, transaction

@@ -6,7 +6,7 @@ from rules.access import require, require_parts
 from rules.flag_moves import move, record_copy
 from rules.flags import add_flags, lock_flag
 from rules.projects import hold_project
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response
 from sql.database import transaction

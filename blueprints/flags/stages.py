@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.flags import flag_event, lock_flag
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events

@@ -5,6 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.constraints import check_strategy
 from rules.flags import flag_event
+from rules.refusals import Refusal
 from rules.strategies import (
     NO_FLAG_THERE,
     NO_STRATEGY,
@@ -15,7 +16,7 @@ from rules.strategies import (
     remove_strategies,
     switch_off_without_strategy,
 )
-from serving.contract import Refusal, operation
+from serving.operation import operation
 from serving.request_data import load, load_many
 from serving.responses import empty_response, json_response
 from sql import events

@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 from rules.access import require
 from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere, lock_live_flags
 from rules.tags import add_tags, change_tags, check_tag_types, remove_tags
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql.database import connection, transaction

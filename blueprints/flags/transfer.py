@@ -4,9 +4,10 @@ from flask import Blueprint, Response, abort, current_app
 
 from rules import imports
 from rules.access import require
+from rules.refusals import Refusal
 from serving.body_limits import maximum
 from serving.caller_limit import one_validation
-from serving.contract import Refusal, operation
+from serving.operation import operation
 from serving.request_data import load, load_document
 from serving.responses import bounded, empty_response, json_response, json_text
 from sql import events

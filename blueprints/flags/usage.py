@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.flags import NO_FLAG_ANYWHERE
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load_query
 from serving.responses import json_response
 from sql.database import connection

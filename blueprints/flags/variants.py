@@ -10,7 +10,7 @@ from rules.strategies import (
     lock_in_environments,
 )
 from rules.variants import replace_variants, replace_variants_in_environments
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load, load_many
 from serving.responses import json_response
 from sql.database import connection, transaction

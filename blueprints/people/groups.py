@@ -5,7 +5,8 @@ from flask import Blueprint, Response, abort
 from rules.access import id_in_path, require
 from rules.groups import check_role_and_users
 from rules.instance_limits import unique_or_409
-from serving.contract import Refusal, name_taken, operation
+from rules.refusals import Refusal, name_taken
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events

@@ -4,7 +4,8 @@ from flask import Blueprint, Response
 
 from rules.access import id_in_path, require_user
 from rules.personal_tokens import issue, revoke
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql.database import connection, transaction

@@ -4,8 +4,9 @@ from flask import Blueprint, Response, abort
 
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
+from rules.refusals import Refusal, name_taken
 from rules.roles import lock_custom, refuse_assigned, resolve_permissions
-from serving.contract import Refusal, name_taken, operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
 from sql import events

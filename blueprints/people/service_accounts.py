@@ -8,7 +8,8 @@ from blueprints.people import personal_tokens
 from blueprints.people.users import hold_role
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events

@@ -7,9 +7,10 @@ from flask import Blueprint, Response, abort, current_app
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
+from rules.refusals import USER_TAKEN, Refusal
 from rules.reset_links import create_link
 from rules.users import UNKNOWN_USER, change_user, hold_role, lock_user, remove_user, replace_password
-from serving.contract import USER_TAKEN, Refusal, operation
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events

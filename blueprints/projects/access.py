@@ -4,7 +4,8 @@ from flask import Blueprint, Response
 
 from rules.access import id_in_path, require
 from rules.project_access import WRITE, add_roles, remove_roles, replace_roles, set_roles
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response
 from sql.database import transaction

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.api_tokens import create, delete
-from serving.contract import operation
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql.database import connection, transaction

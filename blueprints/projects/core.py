@@ -7,8 +7,9 @@ from flask import Blueprint, Response, abort
 
 from rules.access import Actor, require
 from rules.projects import TAKEN, add_project, refuse_past_private
+from rules.refusals import Refusal
 from rules.stickiness import check_default_stickiness
-from serving.contract import Refusal, operation
+from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, created, empty_response, json_response
 from sql import events

@@ -5,7 +5,8 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.constraints import check_strategy
 from rules.instance_limits import unique_or_409
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response, json_text
 from sql import events

@@ -5,7 +5,8 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.instance_limits import refuse_excess
 from rules.projects import lock_without_live_flags
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.responses import empty_response
 from sql import events
 from sql.database import transaction

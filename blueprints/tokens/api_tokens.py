@@ -4,7 +4,8 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.api_tokens import create, delete, permission, permissions, readable_kinds, update
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql.database import connection, transaction

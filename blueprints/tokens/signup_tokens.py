@@ -3,7 +3,8 @@
 from flask import Blueprint, Response, abort, current_app
 
 from rules.access import require
-from serving.contract import Refusal, operation
+from rules.refusals import Refusal
+from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, json_response
 from sql import events

@@ -20,7 +20,7 @@ from psycopg import Rollback
 from werkzeug.test import TestResponse
 
 from rules.access import digest
-from serving.contract import CONTRACTS
+from serving.operation import CONTRACTS
 from sql import sessions
 from sql.database import Connection
 from tests.support.world import Caller, World, refused

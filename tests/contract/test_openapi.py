@@ -12,8 +12,8 @@ from flask import Flask
 from contract import document as openapi
 from contract.fields import name_of
 from contract.words import BODIES
-from serving.contract import ALWAYS
 from serving.event_stream import LINES
+from serving.operation import ALWAYS
 from tests.support import records
 from tests.support.openapi_document import ALL_BODIES, DOCUMENT, OPERATIONS, WRITTEN, component, fits, routes
 from tests.support.world import Caller

@@ -32,7 +32,7 @@ from schemathesis.specs.openapi.checks import (
 from schemathesis.transport.wsgi import WSGI_TRANSPORT
 
 from contract import document as openapi
-from serving.contract import CONTRACTS
+from serving.operation import CONTRACTS
 from tests.access import FAMILIES, PROJECTS, ROUTES, Family, RouteWorld
 from tests.support.openapi_document import DOCUMENT
 

@@ -10,8 +10,8 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from contract.routes import is_page
-from serving.contract import CONTRACTS
 from serving.errors import NAMES
+from serving.operation import CONTRACTS
 from tests.support import records
 from tests.support.world import Caller, World
 from validators.errors import NameExists

@@ -11,7 +11,7 @@ from referencing.jsonschema import DRAFT202012
 from blueprints.documentation import DOCS
 from contract import document as openapi
 from contract.routes import api_rules, path_of
-from serving.contract import CONTRACTS, Operation
+from serving.operation import CONTRACTS, Operation
 from tests.support import records
 
 WRITTEN = (DOCS / "openapi.json").read_text(encoding="utf-8")

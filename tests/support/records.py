@@ -18,9 +18,9 @@ from werkzeug.test import TestResponse
 from contract.responses import SCHEMAS, error_record, headers, statuses
 from contract.routes import is_page
 from serving import browser_headers as browser_rules
-from serving.contract import CONTRACTS, Operation
 from serving.event_stream import LINES
 from serving.mount import without_extra_slashes
+from serving.operation import CONTRACTS, Operation
 from serving.path_converters import keep_encoded_slashes
 
 # Without $schema: it would make jsonschema validate a referenced record with its own validator instead of ours.

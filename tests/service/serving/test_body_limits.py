@@ -12,7 +12,7 @@ from marshmallow import pre_load
 from werkzeug.test import TestResponse
 
 from serving import body_limits
-from serving.contract import CONTRACTS
+from serving.operation import CONTRACTS
 from serving.request_data import load
 from tests.support.reports import METRICS
 from tests.support.service import Service

@@ -2,35 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from rules.refusals import Refusal
 from validators import Body, Query
 
 View = TypeVar("View", bound=Callable[..., object])
 
 # The error statuses of every operation: malformed request, body too large, too many requests, internal error, overload.
 ALWAYS = (400, 413, 429, 500, 503)
-
-
-class Refusal(NamedTuple):
-    """How the OpenAPI document describes an error. What is omitted is as for other operations (contract/refusals.py).
-
-    message: an example. By default, the description. name: the name of the error in the example.
-    """
-
-    description: str = ""
-    message: str = ""
-    name: str = ""
-
-
-def name_taken(noun: str) -> Refusal:
-    """Return the 409 of an operation that needs an unused name. noun: with its article, such as "a role"."""
-    return Refusal("The name is taken.", f"name: {noun} with this name already exists", "NameExistsError")
-
-
-USER_TAKEN = Refusal(
-    "The e-mail address or the user name is taken.", "email: a user with this email already exists", "NameExistsError"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
