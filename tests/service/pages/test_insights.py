@@ -18,6 +18,7 @@ def legend(page: Page, plot: str) -> list[str]:
 
 def test_each_array_has_a_plot_with_axes_a_legend_and_its_numbers(alice: Caller, world: World) -> None:
     world.flag("one")
+    before = datetime.now(UTC)
     page = open_page(alice, "/insights")
     assert page.heading == "Insights"
     [section] = page.all(".//section[@aria-labelledby='flags']")
@@ -25,7 +26,8 @@ def test_each_array_has_a_plot_with_axes_a_legend_and_its_numbers(alice: Caller,
     assert plot is not None
     assert plot.get("role") == "img"
     texts = [text_of(text) for text in plot.iter("text")]
-    assert {"0", "flags", "week until", f"{datetime.now(UTC).day} {datetime.now(UTC):%b}"} <= set(texts)
+    assert {"0", "flags", "week until"} <= set(texts)
+    assert {f"{at.day} {at:%b}" for at in (before, datetime.now(UTC))} & set(texts)
     assert legend(page, "flags") == ["All", "Active", "Potentially stale", "Stale"]
     body = alice.get("/api/admin/insights").json
     rows = [[text_of(cell) for cell in row] for row in section.iter("tr")]
@@ -94,15 +96,13 @@ def test_hidden_projects_have_no_line(victor: Caller, max: Caller) -> None:
 
 def test_ranges_without_weeks_and_plots_without_numbers_say_so(alice: Caller) -> None:
     assert "No week of this range has begun." in open_page(alice, "/insights?from=2100-01-01&to=2100-02-01").text
+    days = [datetime.now(UTC).date()]
     page = open_page(alice, "/insights")
+    days.append(datetime.now(UTC).date())
     assert "No numbers in this range." in page.texts(".//section[@aria-labelledby='evaluations-by-project']")[0]
     # Without a range, the page shows the last 13 weeks.
-    today = datetime.now(UTC).date()
-    assert page.fields() | {"project": ""} == {
-        "from": str(today - timedelta(weeks=13)),
-        "to": str(today),
-        "project": "",
-    }
+    fields = page.fields()
+    assert (fields["from"], fields["to"]) in [(str(day - timedelta(weeks=13)), str(day)) for day in days]
 
 
 def test_week_without_a_value_is_a_gap_and_one_that_has_not_ended_has_no_point() -> None:
