@@ -15,8 +15,9 @@ from tests.support.service import ROOT
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A copy of ./flags in a folder without .venv."""
+    (tmp_path / "operations").mkdir()
     for name in ("flags", "operations/flags.py"):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path / "flags"
 
 
