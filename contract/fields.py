@@ -41,10 +41,7 @@ UNLEASH_TYPES: dict[str, dict[str, Any]] = {
         ("activeSessions avgTimeToProduction cleanupCount deletedSessions milestoneOrder requiredApprovals", NUMBER),
         ("potentiallyStaleFeatureCount staleFeatureCount technicalDebt totalMilestones", NUMBER),
         ("productUpdatesEmailConsent secure sendEmail", {"type": "boolean"}),
-        (
-            "changeRequestIds instances linkTemplates links releasePlans safeguards seenToggles",
-            {"type": "array", "items": {}},
-        ),
+        ("changeRequestIds instances linkTemplates links releasePlans safeguards seenToggles", LIST),
     )
     for name in names.split()
 }

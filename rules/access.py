@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from flask import Request, g, request
+from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound, Unauthorized
 
 from rules.cross_site import refuse_cross_site
@@ -41,6 +42,11 @@ class Caller:
     def account(self) -> str:
         """Return the user or the API token. All sessions and personal tokens of a user are one account."""
         return f"{'api-token' if self.via == 'api-token' else 'user'}:{self.id}"
+
+
+def as_caller(found: DictRow) -> Caller:
+    """Return the caller of a row of sql.access.authenticate()."""
+    return Caller(found["via"], found["user_id"] or found["key_id"])
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def require(
     if caller is None:
         g.caller = None
         raise Unauthorized("A valid API token in the header Authorization, or a session, is required.")
-    g.caller = Caller(caller["via"], caller["user_id"] or caller["key_id"])
+    g.caller = as_caller(caller)
     # Our choice: client and frontend tokens are for SDKs only.
     if caller["key_kind"] not in (None, "admin"):
         raise Forbidden(f"A {caller['key_kind']} token cannot use the admin API.")

@@ -14,7 +14,7 @@ from threading import Semaphore
 
 from flask import Flask, current_app, g, has_request_context, request
 
-from rules.access import Caller, credentials
+from rules.access import Caller, as_caller, credentials
 from serving.body_limits import held
 from serving.client_address import client_address
 from sql import access
@@ -74,8 +74,8 @@ class CallerLimit:
             return None
         if len(self.known) >= MAX_KNOWN:
             self.known.clear()
-        caller = self.known[keys] = Caller(found["via"], found["user_id"] or found["key_id"])
-        return caller
+        self.known[keys] = as_caller(found)
+        return self.known[keys]
 
 
 def init_app(app: Flask) -> None:

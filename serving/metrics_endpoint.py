@@ -19,6 +19,7 @@ bp = Blueprint("metrics", __name__)
 
 def init_app(app: Flask) -> "Meters | None":
     """Count requests, serve /metrics and return the metrics, if METRICS_TOKEN is set. If not, it is 404."""
+    # Our choice: without a token, /metrics is 404 like any unknown path.
     if not app.config["METRICS_TOKEN"]:
         return None
     # Imported here, so that the library is only loaded with metrics.

@@ -81,7 +81,7 @@ def base_url(text: str) -> str:
     if not BASE_URL.fullmatch(text) or not is_port(urlsplit(text)):
         raise ValueError("must look like https://flags.example.org or https://example.org/flags")
     text = text.rstrip("/")
-    # With such a path, /api/admin/projects could be the page /admin/projects or the path of the API.
+    # Our choice: with such a path, /api/admin/projects could be the page /admin/projects or the path of the API.
     if urlsplit(text).path.endswith("/api"):
         raise ValueError("must not end in /api, because the paths of the API begin with /api themselves")
     return text
