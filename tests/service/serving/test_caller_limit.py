@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Semaphore
 from time import monotonic
 from uuid import uuid4
@@ -168,3 +168,18 @@ def test_one_caller_has_at_most_half_of_the_streams(app, url, cast, pool):
     assert victor.get(path).status_code == 200
     running.close()
     assert victor.get(path, headers=lines).status_code == 200
+
+
+def test_reports_of_applications_need_no_place(app: Flask, url: str) -> None:
+    with connect(url) as conn:
+        token = World(app, conn).api_key("client").key or ""
+    limit, headers = app.extensions["caller_limit"], {"Authorization": token}
+    report = {"appName": "a", "bucket": {"start": "2026-05-31T12:00:00Z", "toggles": {"f": {"yes": 1, "no": 0}}}}
+    with app.test_request_context(environ_base={"REMOTE_ADDR": "127.0.0.1"}), ExitStack() as places:
+        for _ in range(2):
+            places.enter_context(limit.place(None))
+        # A thread of its own, as a worker has one for each request.
+        with ThreadPoolExecutor(1) as thread:
+            send = app.test_client().post
+            response = thread.submit(send, "/api/client/metrics", json=report, headers=headers).result()
+    assert response.status_code == 202
