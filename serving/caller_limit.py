@@ -52,15 +52,15 @@ class CallerLimit:
 
         Raises RateLimited if none becomes free in time.
         """
-        if caller is not None:
-            # For the log, if no view identifies the caller.
-            g.setdefault("caller", caller)
         with ExitStack() as stack:
             semaphores = self.semaphores_of(caller.account if caller else client_address())
             for semaphore, timeout in zip(semaphores, (0, self.wait), strict=True):
                 if not semaphore.acquire(timeout=timeout):
                     # 503 while the database does not respond: then the caller has not sent too much.
                     database().require_response()
+                    if caller is not None:
+                        # For the log, because no view identifies the caller.
+                        g.setdefault("caller", caller)
                     raise RateLimited("You have too many requests at the same time. Wait until some of them finish.", 1)
                 stack.callback(semaphore.release)
             stack.callback(holds_place.reset, holds_place.set(True))
@@ -74,8 +74,8 @@ class CallerLimit:
             return None
         if len(self.known) >= MAX_KNOWN:
             self.known.clear()
-        self.known[keys] = as_caller(found)
-        return self.known[keys]
+        caller = self.known[keys] = as_caller(found)
+        return caller
 
 
 def init_app(app: Flask) -> None:
@@ -99,38 +99,30 @@ def keep_place() -> Iterator[None]:
 
 
 @contextmanager
-def place_while_lent() -> Iterator[Callable[[Connection], None] | None]:
+def place_while_lent(lend: Callable[[], AbstractContextManager[Connection]]) -> Iterator[None]:
     """Hold the place of the request's caller, unless this thread holds one already.
 
-    The caller of new credentials is known to the database only. Then the block gets a function to call with the lent
-    connection. It exchanges the place of the address for that of the caller.
+    lend: lends a connection. Only the database knows the caller of credentials that are new to this worker.
     """
     if holds_place.get() or not has_request_context():
-        yield None
+        yield
         return
     limit: CallerLimit = current_app.extensions["caller_limit"]
     keys = credentials(request)
     with ExitStack() as while_lent:
-
-        def hold(caller: Caller) -> None:
-            (kept_places.get() or while_lent).enter_context(limit.place(caller))
-
-        def identify(conn: Connection) -> None:
-            caller = limit.learn(conn, keys)
-            if caller is not None:
-                while_lent.close()
-                hold(caller)
-
         caller = limit.known.get(keys)
         if caller is None:
             while_lent.enter_context(limit.place(None))
             # Another request with the same credentials may have been first.
             caller = limit.known.get(keys)
-            if caller is not None:
-                while_lent.close()
+            if caller is None and any(keys):
+                with lend() as conn:
+                    caller = limit.learn(conn, keys)
         if caller is not None:
-            hold(caller)
-        yield identify if caller is None and any(keys) else None
+            # The connection is returned before this waits for a place. Other callers can use it meanwhile.
+            while_lent.close()
+            (kept_places.get() or while_lent).enter_context(limit.place(caller))
+        yield
 
 
 def account() -> str | None:

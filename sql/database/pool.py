@@ -27,7 +27,8 @@ REVIVE_PAUSE = 5.0
 # Seconds between two drains of the pool. Without a pause, every change would drain it while all hosts are read-only.
 DRAIN_PAUSE = 1.0
 
-Limit = Callable[[], AbstractContextManager[Callable[[Connection], None] | None]]
+Lend = Callable[[], AbstractContextManager[Connection]]
+Limit = Callable[[Lend], AbstractContextManager[object]]
 
 log = logging.getLogger(__name__)
 # psycopg's pool logs each second why it cannot connect. The class Database logs it once.
@@ -62,8 +63,8 @@ class Database:
 
     connect_options: returns the arguments of psycopg.connect() besides the URL. wait: seconds to wait for a connection.
     deadline: seconds to wait for the response to a statement. limit: returns a context manager that is entered before a
-    connection is lent, and may return a function that gets the connection. revive: restarts the embedded PostgreSQL if
-    it has ended, or raises an error.
+    connection is lent. It gets a function that lends a connection without this limit. revive: restarts the embedded
+    PostgreSQL if it has ended, or raises an error.
     """
 
     def __init__(
@@ -110,9 +111,7 @@ class Database:
             yield self._pinned
             return
         lent = self._lend() if self.meter is None else self.meter.watch(self._lend())
-        with self._limit() if limited else nullcontext() as identify, lent as conn:
-            if identify is not None:
-                identify(conn)
+        with self._limit(self._lend) if limited else nullcontext(), lent as conn:
             yield conn
 
     @contextmanager

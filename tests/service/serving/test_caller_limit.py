@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from threading import Semaphore
 from time import monotonic
 from uuid import uuid4
@@ -16,6 +17,7 @@ from rules.access import require
 from sql import sessions
 from sql.access import digest
 from sql.database import connect, connection
+from sql.people import personal_tokens
 from tests.support.instance import ADMIN_KEY
 from tests.support.lock_waiters import lock_waiters
 from tests.support.service import PATIENCE, wait_until
@@ -86,6 +88,25 @@ def test_requests_beyond_the_share_wait_and_are_refused(app, url, cast, pool, ca
     assert victor.get(OTHER).status_code == 200
 
 
+def test_callers_wait_for_a_place_without_a_connection(make_app, url, cast, pool):
+    app = make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=600)
+    victor, vera = cast
+    with connect(url) as conn:
+        tomorrow = datetime.now(UTC) + timedelta(days=1)
+        # The worker does not know the caller of these yet.
+        keys = [personal_tokens.insert(conn, victor.id or 0, str(uuid4()), tomorrow) for _ in range(4)]
+    limit = app.extensions["caller_limit"]
+    assert Caller(app, victor.key).get(OTHER).status_code == 200
+    [caller] = limit.known.values()
+    with app.test_request_context(), ExitStack() as places:
+        for _ in range(2):
+            places.enter_context(limit.place(caller))
+        sent = [pool.submit(Caller(app, key).get, OTHER) for key in keys]
+        wait_until(lambda: len(limit.known) == 5, "the worker knew all of them")
+        assert pool.submit(Caller(app, vera.key).get, OTHER).result(PATIENCE).status_code == 200
+    assert statuses(sent) == [200] * 4
+
+
 def test_one_caller_holds_at_most_half_of_the_threads(make_app, url, cast, pool):
     patient = Caller(make_app(url, DATABASE_POOL_SIZE=4, THREADS=12, WAIT_SECONDS=60), cast[0].key)
     with locked(url, "tag_types") as wait_for:
@@ -118,8 +139,6 @@ def test_a_caller_keeps_their_place_until_the_response_is_built(make_app, url, c
 
     app.add_url_rule("/rendering", view_func=render)
     victor, vera = (Caller(app, one.key) for one in cast)
-    # In the first request with a token, the caller keeps the place only while a connection is lent.
-    assert victor.get(OTHER).status_code == 200
     for _ in range(3):
         get = app.test_client().get
         held = [pool.submit(get, f"/rendering{query}", headers={"Authorization": victor.key}) for _ in range(2)]
