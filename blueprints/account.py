@@ -1,11 +1,9 @@
 """Your own account: your record and permissions, your password, and logout."""
 
 from flask import Blueprint, Response, abort, current_app, request
-from psycopg.rows import DictRow
-from werkzeug.exceptions import Unauthorized
 
 from rules.access import credentials, require, require_user
-from rules.login import count_failure, name_digest, raise_if_throttled
+from rules.login import verify_password
 from rules.passwords import password_hasher, refuse_reused_password
 from rules.refusals import Refusal
 from serving.operation import operation
@@ -13,7 +11,7 @@ from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from serving.session_cookie import logged_out
 from sql import account as accounts
-from sql import login_throttle, sessions
+from sql import sessions
 from sql.database import connection, transaction
 from sql.people import past_passwords, users
 from validators.people.users import ChangePassword, OwnRoles
@@ -122,18 +120,3 @@ def log_out_by_link() -> Response:
     Does the same as POST /logout, so that a link can log out. A link on a page of another site gets 403.
     """
     return log_out()
-
-
-def verify_password(user: DictRow, old_password: str) -> None:
-    """Raise 401 unless this is the user's password. Failures count as failed logins, and then raise 429."""
-    name = name_digest(user["email"] or user["username"])
-    with transaction() as conn:
-        wait = login_throttle.name_wait(conn, name)
-    raise_if_throttled(wait)
-    is_correct = password_hasher().matches(old_password, user["password_hash"])
-    with transaction() as conn:
-        # Other requests may have failed with this name while the password was compared.
-        wait = login_throttle.name_wait(conn, name) if is_correct else count_failure(conn, user, name)
-    raise_if_throttled(wait)
-    if not is_correct:
-        raise Unauthorized("oldPassword: must be your current password")

@@ -10,7 +10,7 @@ import psycopg
 
 from operations.postgres import migrate
 from rules.access import SYSTEM
-from rules.api_tokens import generate
+from rules.api_tokens import new_secret
 from rules.passwords import PasswordHasher
 from sql import events
 from sql.database import Connection, is_read_only
@@ -61,7 +61,7 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
     password_hash = PasswordHasher(config["BCRYPT_ROUNDS"], queue=1).hash(password)
     user = users.insert(conn, **fields, password_hash=password_hash, root_role=roles.ADMIN)
     events.record(conn, Event("user-created", SYSTEM, data=users.event_data(user)))
-    tokens = config["INIT_ADMIN_API_TOKENS"] or (generate(),)
+    tokens = config["INIT_ADMIN_API_TOKENS"] or (new_secret(),)
     for number, secret in enumerate(tokens, start=1):
         token = api_tokens.lock(conn, api_tokens.insert(conn, secret, name=f"init-{number}"))
         events.record(conn, Event("api-token-created", SYSTEM, project="*", environment="*", data=token))

@@ -19,7 +19,7 @@ from validators.tokens.api_tokens import KINDS, ONLY_FRONTEND
 DEFAULT_ENVIRONMENTS = ("default", "development")
 
 
-def generate(project: str = "*", environment: str = "*") -> str:
+def new_secret(project: str = "*", environment: str = "*") -> str:
     """Return a new token: project:environment.secret, with a secret of 64 hexadecimal characters."""
     return f"{project}:{environment}.{secrets.token_hex(32)}"
 
@@ -35,7 +35,7 @@ def create(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> str:
     """Create a token, record the event, and return the token as JSON text with its secret. payload: CreateApiToken."""
     refuse_excess(conn, "MAX_API_TOKENS", "API token")
     environment, projects = scope_of(conn, payload)
-    secret = generate(project_part(projects), environment or "*")
+    secret = new_secret(project_part(projects), environment or "*")
     columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
     limits = {"expires_at": payload["expiresAt"], "origins": payload.get("origins")}
     token_id = api_tokens.insert(conn, secret, **columns, **limits)

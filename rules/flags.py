@@ -46,6 +46,12 @@ def lock_flag_anywhere(conn: Connection, name: str, permission: str) -> tuple[Ac
     return require(conn, permission, project=flag["project_id"]), flag
 
 
+def refuse_archived(flag: DictRow) -> None:
+    """Raise 404 if the flag is archived."""
+    if flag["archived_at"] is not None:
+        raise NotFound("The flag is archived. Revive it first.")
+
+
 def lock_flags(conn: Connection, actor: Actor, project_id: str, names: Sequence[str]) -> list[DictRow]:
     """Lock flags of the project, live or archived, in the order of the names. 404 if one does not exist."""
     found = flags.lock_many(conn, names, actor.viewer, project_id)

@@ -9,7 +9,7 @@ from sql.people import root_roles, users
 
 
 def check_role_and_users(conn: Connection, group: dict[str, Any]) -> None:
-    """Share-lock the root role and the users of a group. Raise 400 if one of them does not exist."""
+    """Lock the root role and the users of a group FOR SHARE. Raise 400 if one of them does not exist."""
     problems = []
     if group["rootRole"] is not None and root_roles.hold(conn, group["rootRole"]) is None:
         problems.append("rootRole: must be the id of a root role")

@@ -77,6 +77,21 @@ def try_password(
         return None, count_failure(conn, user, name)
 
 
+def verify_password(user: DictRow, old_password: str) -> None:
+    """Raise 401 unless this is the user's password. Failures count as failed logins, and then raise 429."""
+    name = name_digest(user["email"] or user["username"])
+    with transaction() as conn:
+        wait = login_throttle.name_wait(conn, name)
+    raise_if_throttled(wait)
+    is_correct = password_hasher().matches(old_password, user["password_hash"])
+    with transaction() as conn:
+        # Other requests may have failed with this name while the password was compared.
+        wait = login_throttle.name_wait(conn, name) if is_correct else count_failure(conn, user, name)
+    raise_if_throttled(wait)
+    if not is_correct:
+        raise Unauthorized("oldPassword: must be your current password")
+
+
 def count_failure(conn: Connection, user: DictRow | None, name: bytes) -> int:
     """Count a failed login of the name and, if it exists, of its user. Return 0.
 

@@ -48,7 +48,7 @@ def refuse_past_private(conn: Connection, actor: Actor, project_id: str) -> None
 
 
 def hold_project(conn: Connection, project_id: str) -> DictRow:
-    """Share-lock and return the project as projects.hold_live() does. Raise 404 if it is archived."""
+    """Lock the project FOR SHARE, and return it as projects.hold_live() does. Raise 404 if it is archived."""
     project = projects.hold_live(conn, project_id)
     if project is None:
         raise NotFound("The project is archived. Revive it first.")

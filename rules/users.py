@@ -15,7 +15,7 @@ UNKNOWN_USER = "No user has that id."
 
 
 def hold_role(conn: Connection, id_or_name: int | str) -> DictRow:
-    """Share-lock a root role, and return its id and is_admin. Raise 400 if it does not exist."""
+    """Lock a root role FOR SHARE, and return its id and is_admin. Raise 400 if it does not exist."""
     role = root_roles.hold(conn, id_or_name)
     if role is None:
         abort(400, "rootRole: must be the id or the name of a root role")

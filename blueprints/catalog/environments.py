@@ -2,7 +2,8 @@
 
 from flask import Blueprint, Response, abort
 
-from rules.access import Actor, require
+from rules.access import require
+from rules.environments import UNKNOWN, switch
 from rules.instance_limits import refuse_excess, unique_or_409
 from rules.refusals import Refusal, name_taken
 from serving.operation import operation
@@ -10,7 +11,7 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.catalog import environment_copies, environments
-from sql.database import Connection, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
 from validators.catalog.environments import (
     CloneEnvironment,
@@ -23,8 +24,6 @@ from validators.errors import NameExists
 from validators.returned import without_read_only
 
 bp = Blueprint("environments", __name__)
-
-UNKNOWN = "No environment has that name."
 
 
 @bp.get("/api/admin/environments")
@@ -185,15 +184,6 @@ def disable_environment(name: str) -> Response:
     with transaction() as conn:
         switch(conn, require(conn, "ADMIN"), name, enabled=False)
     return empty_response(204)
-
-
-def switch(conn: Connection, actor: Actor, name: str, *, enabled: bool) -> None:
-    """Enable or disable an environment, and record the event. Raise 404 if it does not exist."""
-    before = environments.lock(conn, name) or abort(404, UNKNOWN)
-    if before["enabled"] != enabled:
-        environments.update(conn, before | {"enabled": enabled})
-        old, new = {"enabled": before["enabled"]}, {"enabled": enabled}
-        events.record(conn, Event("environment-updated", actor, environment=name, data=new, pre_data=old))
 
 
 @bp.put("/api/admin/environments/sort-order")

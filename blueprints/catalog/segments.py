@@ -188,7 +188,7 @@ def require_in_project(conn: Connection, permission: str, project: str | None) -
 
 
 def hold_project(conn: Connection, project: str | None) -> None:
-    """Share-lock the project. Raise 400 if it does not exist any more. None: do nothing."""
+    """Lock the project FOR SHARE. Raise 400 if it does not exist any more. None: do nothing."""
     if project is not None and not segments.hold_project(conn, project):
         abort(400, NO_PROJECT)
 

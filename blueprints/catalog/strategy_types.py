@@ -1,18 +1,17 @@
 """Strategy types, both built-in and custom."""
 
-from typing import Any
-
 from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.instance_limits import unique_or_409
 from rules.refusals import refuse_used
+from rules.strategy_types import lock_editable
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events
 from sql.catalog import strategy_types
-from sql.database import Connection, connection, transaction
+from sql.database import connection, transaction
 from sql.events import Event
 from validators.catalog.strategy_types import CreateStrategyType, UpdateStrategyType
 from validators.returned import without_read_only
@@ -125,11 +124,3 @@ def reactivate_strategy_type(name: str) -> Response:
             strategy_types.update(conn, before | {"deprecated": False})
             events.record(conn, Event("strategy-reactivated", actor, data={"name": name}))
     return empty_response()
-
-
-def lock_editable(conn: Connection, name: str) -> dict[str, Any]:
-    """Lock a custom strategy type and return its record. Raise 404 if it does not exist, and 409 if it is built-in."""
-    strategy_type = strategy_types.lock(conn, name) or abort(404, "No strategy type has that name.")
-    if not strategy_type["editable"]:
-        abort(409, "A built-in strategy type cannot be changed or deleted.")
-    return strategy_type

@@ -1,10 +1,9 @@
 """Add tags to a flag, list them, or remove them."""
 
 from flask import Blueprint, Response, abort
-from psycopg.rows import DictRow
 
 from rules.access import require
-from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere, lock_live_flags
+from rules.flags import NO_FLAG_ANYWHERE, lock_flag_anywhere, lock_live_flags, refuse_archived
 from rules.tags import add_tags, change_tags, check_tag_types, remove_tags
 from serving.operation import operation
 from serving.request_data import load
@@ -88,9 +87,3 @@ def remove_flag_tag(feature_name: str, type: str, value: str) -> Response:
         refuse_archived(flag)
         remove_tags(conn, actor, [(flag, {"type": type, "value": value})])
     return empty_response()
-
-
-def refuse_archived(flag: DictRow) -> None:
-    """Raise 404 if the flag is archived."""
-    if flag["archived_at"] is not None:
-        abort(404, "The flag is archived. Revive it first.")

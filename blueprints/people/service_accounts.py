@@ -4,11 +4,11 @@ from typing import Any
 
 from flask import Blueprint, Response, abort
 
-from blueprints.people import personal_tokens
-from blueprints.people.users import hold_role
+from rules import personal_tokens
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal
+from rules.users import hold_role
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response

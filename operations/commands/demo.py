@@ -15,7 +15,7 @@ from operations import bootstrap, start
 from operations.commands.database import one_line
 from operations.commands.output import say
 from operations.postgres import embedded, migrate
-from rules.api_tokens import generate
+from rules.api_tokens import new_secret
 from serving import settings
 from serving.settings import FOLDER, PROJECT, SETTINGS
 from sql.database import Connection, value
@@ -114,7 +114,7 @@ def read_login(data_dir: Path, url: str) -> dict[str, str]:
             if migrate.version(conn):
                 problem = f"{data_dir} contains an instance that is not a demo."
                 raise migrate.DatabaseProblem(f"{problem} Set --data-dir to another folder.")
-        login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": generate()}
+        login = {"PASSWORD": secrets.token_urlsafe(15), "API_TOKENS": new_secret()}
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
             json.dump(login, output)
     return json.loads(file.read_text())

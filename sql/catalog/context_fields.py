@@ -205,6 +205,6 @@ HOLD_LEGAL_VALUES: LiteralString = f"{LEGAL_VALUES} FOR KEY SHARE"
 
 
 def list_legal_values(conn: Connection, names: Sequence[str], *, hold: bool = False) -> dict[str, set[str]]:
-    """Return the legal values (empty: all) of those fields that exist. hold: keep the fields."""
+    """Return the legal values (empty: all) of those fields that exist. hold: lock them, against deletion."""
     found = rows(conn, HOLD_LEGAL_VALUES if hold else LEGAL_VALUES, {"names": list(names)})
     return {row["name"]: set(row["legal_values"]) for row in found}

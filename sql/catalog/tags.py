@@ -55,7 +55,7 @@ def lock(conn: Connection, type: str, tag_value: str) -> bool:
 
 
 # FOR UPDATE: another request that removes the tag from a flag does not record the same event.
-LIST_FLAGS: LiteralString = """
+LOCK_FLAG_TAGS: LiteralString = """
     SELECT flags.name,
            flags.project_id,
            (SELECT coalesce(json_agg(json_build_object('type', others.type, 'value', others.value)
@@ -74,7 +74,7 @@ LIST_FLAGS: LiteralString = """
 
 def lock_flag_tags(conn: Connection, type: str, tag_value: str) -> Sequence[DictRow]:
     """Lock this tag on its flags. Return name, project_id and the other tags of each flag, by name."""
-    return rows(conn, LIST_FLAGS, {"type": type, "value": tag_value})
+    return rows(conn, LOCK_FLAG_TAGS, {"type": type, "value": tag_value})
 
 
 DELETE = "DELETE FROM tags WHERE type = %(type)s AND value = %(value)s"

@@ -207,5 +207,5 @@ HOLD_SEGMENTS = """
 
 
 def hold_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
-    """Share-lock the segments with these names that the project can use. Return their ids by name."""
+    """Lock the segments with these names that the project can use FOR SHARE. Return their ids by name."""
     return {row["name"]: row["id"] for row in rows(conn, HOLD_SEGMENTS, {"names": list(names), "project": project})}

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from rules.api_tokens import generate
+from rules.api_tokens import new_secret
 from sql.database import Connection, as_json, value
 from sql.people import personal_tokens, users
 from sql.tokens import api_tokens
@@ -74,7 +74,7 @@ class World:
         """An API token. Client and frontend tokens are for environment development unless fields say otherwise."""
         if kind != "admin":
             fields = {"environment": "development"} | fields
-        secret = generate(environment=fields.get("environment") or "*")
+        secret = new_secret(environment=fields.get("environment") or "*")
         dates = {name: fields.pop(name) for name in ("created_at",) if name in fields}
         fixtures.update(
             self.conn, "api_keys", api_tokens.insert(self.conn, secret, name=name, kind=kind, **fields), **dates

@@ -3,7 +3,7 @@
 import pytest
 
 from rules.access import digest
-from rules.api_tokens import generate
+from rules.api_tokens import new_secret
 from sql.client import tokens
 from sql.database import connect, rows
 from sql.tokens import api_tokens
@@ -81,7 +81,7 @@ def test_transactions_that_raise_the_same_revisions_do_not_deadlock(conn, url):
 
 
 def test_the_revision_of_a_token_sees_a_change_that_commits_late(conn, url):
-    secret = generate()
+    secret = new_secret()
     api_tokens.insert(conn, secret, name="test", kind="client", environment="development")
     with connect(url) as late:
         late.execute("BEGIN")
@@ -98,7 +98,7 @@ def test_the_revision_of_a_token_is_that_of_its_environment_and_projects(conn):
     made = {}
     for projects in ((), ("a",), ("a", "b")):
         for name, environment in bound.items():
-            secret = generate()
+            secret = new_secret()
             kind = "client" if environment else "admin"
             api_tokens.insert(conn, secret, name="test", kind=kind, environment=environment, projects=projects)
             made[name, projects] = digest(secret)

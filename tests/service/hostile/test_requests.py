@@ -134,7 +134,7 @@ def is_context(body: Any) -> bool:
 
 
 def share(inputs: list[Any], route: str, of: int) -> list[Any]:
-    """The share of a route in inputs that the same code reads for all routes: so many neighbours get all of them."""
+    """Return every n-th input. n consecutive routes together get all of them."""
     return inputs[NUMBERS[route] % of :: of]
 
 

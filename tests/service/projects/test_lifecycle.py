@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rules.api_tokens import generate
+from rules.api_tokens import new_secret
 from sql.catalog import segments
 from sql.database import Connection, rows, value
 from sql.flags import favorites as flag_favorites
@@ -102,11 +102,11 @@ def full(conn: Connection, world: World, alice: Caller, olga: Caller, max: Calle
         role = roles.insert(conn, f"{project} role", type="root-custom")
         fixtures.allow(conn, role, "UPDATE_PROJECT", project=project)
         key: dict[str, Any] = {"kind": "client", "environment": "development", "projects": [project]}
-        found[f"{project}-key"] = api_tokens.insert(conn, generate(project), name=f"{project} key", **key)
+        found[f"{project}-key"] = api_tokens.insert(conn, new_secret(project), name=f"{project} key", **key)
     shared: dict[str, Any] = {"kind": "frontend", "environment": "production", "projects": ["mobile", "web"]}
-    found["shared-key"] = api_tokens.insert(conn, generate("[]"), name="shared key", **shared)
+    found["shared-key"] = api_tokens.insert(conn, new_secret("[]"), name="shared key", **shared)
     free: dict[str, Any] = {"kind": "client", "environment": "production"}
-    found["free-key"] = api_tokens.insert(conn, generate(), name="free key", **free)
+    found["free-key"] = api_tokens.insert(conn, new_secret(), name="free key", **free)
     return found
 
 

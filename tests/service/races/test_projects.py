@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.api_tokens import generate
+from rules.api_tokens import new_secret
 from sql.database import rows, value
 from sql.flags import favorites as flag_favorites
 from sql.people import groups
@@ -97,7 +97,9 @@ def test_a_project_ends_once(world, queue, admin, project, hold, types, method, 
 
 def test_a_token_of_two_deleted_projects_is_not_for_all(conn, queue, world, admin, name):
     projects = [world.project(f"{name}-{letter}") for letter in "ab"]
-    key = api_tokens.insert(conn, generate("[]"), name=name, kind="client", environment="production", projects=projects)
+    key = api_tokens.insert(
+        conn, new_secret("[]"), name=name, kind="client", environment="production", projects=projects
+    )
     calls = [lambda project=project: admin.delete(f"{PATH}/{project}") for project in projects]
     # Both have looked who else has the key, or one waits for the other.
     answers = queue(f"SELECT FROM api_key_projects WHERE api_key_id = {key} FOR UPDATE", *calls)
@@ -182,7 +184,7 @@ def test_a_project_does_not_deadlock_with_a_member_deleted_at_once(conn, queue, 
             project_favorites.add(conn, user.id, project)
             flag_favorites.add(conn, user.id, world.flag(project, project, archived_at=LONG_AGO))
     key = api_tokens.insert(
-        conn, generate(project), name=project, kind="client", environment="development", projects=[project]
+        conn, new_secret(project), name=project, kind="client", environment="development", projects=[project]
     )
     # The deletion of the project holds the project when it waits for its token.
     lock = f"SELECT FROM api_keys WHERE id = {key} FOR UPDATE"
