@@ -192,3 +192,23 @@ def test_service_engine_and_node_agree_200_000_times(world: World, alice: Caller
     for theirs in (by_engine(document, for_sdks), by_node(document, for_sdks, tmp_path)):
         found = differences(given, ours, theirs)
         assert not found, (SEED, len(found), found[:3])
+
+
+def test_empty_group_is_hashed_as_in_the_engine(world: World, alice: Caller) -> None:
+    rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", "groupId": ""}}
+    world.strategy(world.flag("checkout", enabled_in=("development",)), **rollout)
+    users = list(map(str, range(60)))
+    document = world.api_key("client").get("/api/client/features").text
+    expected = [bool(flags) for flags in by_engine(document, [{"userId": user} for user in users])]
+    assert 20 < sum(expected) < 40
+    web = world.api_key("frontend")
+    assert [bool(web.get(f"/api/frontend?userId={user}").json["toggles"]) for user in users] == expected
+    ofrep, playground = "/ofrep/v1/evaluate/flags/checkout", "/api/admin/playground"
+    keyed = [{"context": {"targetingKey": user}} for user in users]
+    assert [web.post(ofrep, json=body).json["value"] for body in keyed] == expected
+    asked = {"environment": "development", "projects": ["default"]}
+    found = [
+        alice.post(playground, json=asked | {"context": {"appName": "a", "userId": user}}).json["features"]
+        for user in users
+    ]
+    assert [flags[0]["isEnabled"] for flags in found] == expected
