@@ -1145,7 +1145,8 @@ INSERT INTO flag_types (id, name, description, lifetime_days) VALUES
     ('experiment', 'Experiment', 'Compares several versions of a feature.', 40),
     ('operational', 'Operational', 'Switches a technical change over.', 7),
     ('kill-switch', 'Kill switch', 'Turns a part of the system off when it misbehaves.', NULL),
-    ('permission', 'Permission', 'Gives a feature to certain users.', NULL);
+    ('permission', 'Permission', 'Gives a feature to certain users.', NULL),
+    ('sunset', 'Sunset', 'Prepares the removal of an old feature.', 90);
 
 INSERT INTO tag_types (name, description) VALUES ('simple', 'A plain tag.');
 

@@ -266,7 +266,7 @@ WITH names AS (
            row_number() OVER (PARTITION BY id ORDER BY kind, place) AS number
       FROM plans, unnest(subjects) WITH ORDINALITY AS subjects (subject, place),
            (VALUES (1, 'release', ''), (2, 'kill-switch', '-kill-switch'), (3, 'experiment', '-copy-test'), (4, 'release', '-redesign'),
-                   (5, 'operational', '-to-postgres'), (6, 'permission', '-early-access'), (7, 'experiment', '-placement-test'), (8, 'release', '-new-api')) AS kinds (kind, type, suffix)
+                   (5, 'operational', '-to-postgres'), (6, 'permission', '-early-access'), (7, 'experiment', '-placement-test'), (8, 'sunset', '-old-api')) AS kinds (kind, type, suffix)
 ), born AS (
     SELECT *, type IN ('operational', 'kill-switch') AS is_quick, type IN ('kill-switch', 'permission') AS is_kept,
            coalesce(pg_temp.ago(archived) - pg_temp.days(flag || 'gone', 2, 9), pg_temp.today()) AS ending,

@@ -12,8 +12,8 @@ from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.query_fields import Repeated
 from validators.returned import UNLEASH_ONLY, ResponseOnly
 
-TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
-TYPE_WORDS = "experiment, kill-switch, release, operational or permission"
+TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission", "sunset"})
+TYPE_WORDS = "experiment, kill-switch, release, operational, permission or sunset"
 CHANGEABLE = ("type", "description", "stale", "impressionData")
 # Our choice: a limit, because each event of a flag contains all tags of the flag.
 MAX_TAGS = 100

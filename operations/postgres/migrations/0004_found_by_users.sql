@@ -51,3 +51,7 @@ UPDATE flags
          ORDER BY created_at, id
          LIMIT 1)
  WHERE created_by_user_id IS NULL;
+
+-- Unleash 8 has this type too.
+INSERT INTO flag_types (id, name, description, lifetime_days) VALUES
+    ('sunset', 'Sunset', 'Prepares the removal of an old feature.', 90);

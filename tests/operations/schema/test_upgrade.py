@@ -46,6 +46,8 @@ def fill(old: Connection, new: Connection) -> None:
         ):
             for block in source:
                 target.write(block)
+    # The migration adds this type of flags.
+    old.execute("DELETE FROM flag_types WHERE id = 'sunset'")
     old.execute("RESET session_replication_role")
     number_alike(old, new)
     # What version 1 kept beside the log and usage: an id that is missing, totals of all events but the newest, and

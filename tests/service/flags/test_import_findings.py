@@ -330,7 +330,7 @@ def test_all_errors_of_one_flag_are_reported_at_once(world, alice, conn, app, mo
         dependencies=[links("f", "missing-parent")],
     )
     wanted = [
-        "invalid flag: type: must be experiment, kill-switch, release, operational or permission",
+        "invalid flag: type: must be experiment, kill-switch, release, operational, permission or sunset",
         "invalid strategy: constraints.1.values: must have at least one value",
         "invalid tag: tagValue: must be at least 2 characters long",
         "feature: must be a live flag of this project, not missing-parent",
