@@ -3,12 +3,12 @@
 from tests.access import Arguments
 
 TABLE = """
-    route                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
+    route                                       project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    GET /api/frontend                          -        403    403  403     403   403  200    403     200       401       2
-    POST /api/frontend                         -        403    403  403     403   403  200    403     200       401       2
-    GET /api/frontend/all                      -        403    403  403     403   403  200    403     200       401       2
-    POST /api/frontend/all                     -        403    403  403     403   403  200    403     200       401       2
+    GET /api/frontend                           -        403    403  403     403   403  200    403     200       401       2
+    POST /api/frontend                          -        403    403  403     403   403  200    403     200       401       2
+    GET /api/frontend/all                       -        403    403  403     403   403  200    403     200       401       2
+    POST /api/frontend/all                      -        403    403  403     403   403  200    403     200       401       2
     GET /api/frontend/features/<feature_name>   -        403    403  403     403   403  200    403     200       401       2
     POST /api/frontend/features/<feature_name>  -        403    403  403     403   403  200    403     200       401       2
 """
