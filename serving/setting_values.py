@@ -10,6 +10,7 @@ from marshmallow import ValidationError
 from psycopg.conninfo import conninfo_to_dict
 
 from validators.people.users import PASSWORD_MAX_BYTES
+from validators.tokens.api_tokens import Secret
 from validators.tokens.origins import Origin
 
 
@@ -136,9 +137,12 @@ def password(text: str) -> str:
 
 def api_tokens(text: str) -> tuple[str, ...]:
     """Read API tokens, separated by commas."""
-    tokens = tuple(token.strip() for token in text.split(","))
-    if not all(16 <= len(token) <= 255 and token.isprintable() and " " not in token for token in tokens):
-        raise ValueError("must be tokens of 16 to 255 printable characters without spaces, separated by commas")
+    try:
+        tokens = tuple(Secret().deserialize(token.strip()) for token in text.split(","))
+    except ValidationError:
+        raise ValueError(
+            "must be tokens of 16 to 255 printable characters without spaces, separated by commas"
+        ) from None
     if len(set(tokens)) < len(tokens):
         raise ValueError("must not contain a token twice")
     return tokens
