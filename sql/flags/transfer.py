@@ -134,7 +134,7 @@ DOCUMENT: LiteralString = f"""
                               AND environment = place
                               AND enabled),
                        'variants', (
-                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name COLLATE "C"), '[]')
+                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY position, variants.name), '[]')
                              FROM placed_variants AS variants
                             WHERE flag_id = chosen.id
                               AND environment = place
