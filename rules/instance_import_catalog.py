@@ -135,7 +135,7 @@ def write_catalog(move: Move) -> tuple[set[str], set[str]]:
     strategies += [place["defaultStrategy"] for project in contents.projects for place in project["environments"]]
     strategies = [strategy for strategy in strategies if strategy]
     variants = [variant for item in [*states, *strategies] for variant in item["variants"]]
-    lists = [item["constraints"] for item in [*strategies, *contents.segments]]
+    lists = [item.get("constraints", []) for item in [*strategies, *contents.segments]]
     lists += [variant.get("overrides") or [] for variant in variants]
     fields = {item["contextName"] for items in lists for item in items}
     sticky = {project["defaultStickiness"] for project in contents.projects}
@@ -185,6 +185,9 @@ def write_segments(move: Move) -> None:
             name, found = moved, other
             message = "Segments of these names have other constraints here. The moved ones are named NAME (moved)"
             move.report.warn(message, segment["name"])
+        if found is None and "constraints" not in segment:
+            move.report.conflict(f"Segment {name} does not exist here, and the file does not have its constraints.")
+            continue
         if found is None:
             move.segments[segment["id"]] = insert_segment(move, {**segment, "name": name})
             continue
@@ -202,9 +205,9 @@ def has_other_meaning(segment: Json, found: Json) -> bool:
 def insert_segment(move: Move, segment: Json) -> int:
     """Insert a segment, and return its id."""
     warn_of_segment(move, segment)
-    columns = {key: segment[key] for key in ("name", "constraints", "description", "project")}
+    columns = {key: segment.get(key) for key in ("name", "constraints", "description", "project")}
     segment_id = segments.insert(move.conn, **columns, created_by=SYSTEM.name)
     record = segments.lock(move.conn, segment_id, None)
-    move.record("segment-created", project=segment["project"], data=record)
+    move.record("segment-created", project=segment.get("project"), data=record)
     move.report.count("segment", "new")
     return segment_id
