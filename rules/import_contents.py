@@ -20,8 +20,9 @@ class Contents:
     version: str | None = None
     # name, type, sortOrder, enabled
     environments: list[Json] = field(default_factory=list)
-    # id, name, description, mode, defaultStickiness, featureLimit, featureNaming {pattern, example, description} or None,
-    # environments: those that are linked, [{environment, defaultStrategy or None}]
+    # id, name, description, mode, defaultStickiness, featureLimit,
+    # featureNaming {pattern, example, description} or None, environments: those that are linked,
+    # [{environment, defaultStrategy or None}]
     projects: list[Json] = field(default_factory=list)
     # name, description, legalValues [{value, description?}], stickiness, sortOrder
     context_fields: list[Json] = field(default_factory=list)

@@ -59,6 +59,11 @@ class Report:
         if name not in self.findings[message]:
             self.findings[message].append(name)
 
+    def conflict(self, reason: str) -> None:
+        """Add a reason to refuse the move."""
+        if reason not in self.conflicts:
+            self.conflicts.append(reason)
+
     def compare(self, noun: str, name: str, differences: list[str]) -> None:
         """Add a record that exists here. differences: what differs, such as "description"."""
         self.count(noun, "differs" if differences else "exists")
@@ -86,7 +91,9 @@ class Report:
         moved = [quantity(number, noun) for noun in order if (number := self.counts[noun]["new"])]
         if not moved:
             number = len(self.differences)
-            differing = f" {number} differ{'s' if number == 1 else ''}: {first_names(self.differences)}." if number else ""
+            differing = (
+                f" {number} differ{'s' if number == 1 else ''}: {first_names(self.differences)}." if number else ""
+            )
             return f"Nothing to move: everything exists.{differing}"
         listed = " and ".join(filter(None, [", ".join(moved[:-1]), moved[-1]]))
         time = "" if dry_run or seconds is None else f" in {seconds:.0f} s"
@@ -96,7 +103,7 @@ class Report:
         """Return the text for a command."""
         rows, warnings = self.table(), self.warnings()
         width = max([10, *(len(label) for label, *_ in rows)])
-        title = f"{self.source}{'  [Dry run: nothing was written.]' if dry_run else ''}"
+        title = f"{self.source}{'            [Dry run: nothing was written.]' if dry_run else ''}"
         lines = [title, f"{'':{width}}  {'new':>6}   exists   differs   not moved"]
         for label, new, exists, differs, not_moved, note in rows:
             row = f"{label:{width}}  {new:6}   {exists:6}   {differs:7}   {not_moved:9}"

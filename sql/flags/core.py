@@ -186,10 +186,13 @@ def get_list(
 # Sorted by name, so that two requests cannot deadlock.
 INSERT: LiteralString = f"""
     WITH added AS (
-        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by)
-        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s
+        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by,
+                           created_at, stale_since, archived_at)
+        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s,
+               coalesce("createdAt", now()), CASE WHEN stale THEN now() END, "archivedAt"
           FROM json_to_recordset(%(flags)s::json)
-            AS new (name text, type text, description text, "impressionData" boolean)
+            AS new (name text, type text, description text, "impressionData" boolean, "createdAt" timestamptz,
+                    stale boolean, "archivedAt" timestamptz)
          ORDER BY name
         ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING
         RETURNING {STATE}
@@ -209,8 +212,9 @@ def insert(
 ) -> list[DictRow]:
     """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
-    user_id, token: the user, or the name of the API token, that creates them. The service itself has neither.
-    Flags whose names are in use, also by archived flags, are omitted.
+    Flags of another instance can also have createdAt, stale and archivedAt. user_id, token: the user, or the name of
+    the API token, that creates them. The service itself has neither. Flags whose names are in use, also by archived
+    flags, are omitted.
     """
     params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token}
     return rows(conn, INSERT, params)

@@ -111,7 +111,7 @@ DETAIL_FIELDS: LiteralString = f"""
              WHERE strategies.flag_id = flags.id
                AND strategies.environment = environments.name),
         'variants', (
-            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
+            SELECT coalesce(json_agg({VARIANT} ORDER BY position, variants.name), '[]')
               FROM variants
              WHERE flag_id = flags.id
                AND environment = environments.name
