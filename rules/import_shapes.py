@@ -72,7 +72,7 @@ def parameters(value: Any) -> dict[str, str]:
     }
 
 
-def moved_strategies(strategies: list[Json]) -> list[Json]:
+def in_order(strategies: list[Json]) -> list[Json]:
     """Return strategies in their order, without what only Unleash needs."""
     dropped = ("sortOrder", "milestoneId")
     ordered = sorted(strategies, key=lambda strategy: strategy["sortOrder"])
@@ -124,6 +124,7 @@ FLAG = {
 }  # fmt: skip
 ARCHIVED = {**CORE, "project": str, "archivedAt": instant}
 EXPORT = {
+    "features": [{"name": str}],
     "featureEnvironments": [{"featureName": str, "enabled": False, "variants": [VARIANT]}],
     "featureTags": [{"featureName": str, "tagType": str, "tagValue": str}],
     "links": [{"feature": str, "links": [LINK]}],

@@ -1,7 +1,7 @@
 """Read the contents of a running Unleash server."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import click
@@ -11,7 +11,6 @@ from operations.unleash.client import Unleash
 from operations.unleash.flags import read_flags
 from rules import import_shapes as shapes
 from rules.import_contents import Contents
-from rules.import_report import first_names
 
 OLDEST = 5
 # The name of our own service, which has other versions.
@@ -66,14 +65,14 @@ def read_projects(server: Unleash, only: Sequence[str], contents: Contents) -> N
         raise click.ClickException(f"Unleash has no project {unknown}. It has: {', '.join(ids)}.")
     projects += server.get("/api/admin/projects?archived=true", listed)["projects"]
     archived = {project["id"] for project in projects if project["archivedAt"]}
-    warn(contents, "Archived projects are not moved", () if only else sorted(archived))
+    contents.warn("Archived projects are not moved", () if only else sorted(archived))
     for project_id in only or ids:
         project = server.get(f"/api/admin/projects/{quote(project_id, safe='')}/overview", shapes.PROJECT)
         naming = project.get("featureNaming")
-        warn(contents, "Link templates are not moved", [project_id] if project.pop("linkTemplates") else ())
+        contents.warn("Link templates are not moved", [project_id] if project.pop("linkTemplates") else ())
         links = []
         for link in project["environments"]:
-            strategies = shapes.moved_strategies([link["defaultStrategy"]] if "defaultStrategy" in link else [])
+            strategies = shapes.in_order([link["defaultStrategy"]] if "defaultStrategy" in link else [])
             links.append({"environment": link["environment"], "defaultStrategy": next(iter(strategies), None)})
         settings = {"featureNaming": naming if naming and naming["pattern"] else None, "environments": links}
         contents.projects.append({"id": project_id, **project, **settings})
@@ -90,14 +89,14 @@ def read_catalog(server: Unleash, contents: Contents) -> None:
         path = f"/api/admin/projects/{quote(project, safe='')}/context"
         own = server.get(path, [shapes.CONTEXT_FIELD], missing=(404,)) or ()
         names = [field["name"] for field in own]
-        warn(contents, f"Context fields of project {project} become fields of all projects", names)
+        contents.warn(f"Context fields of project {project} become fields of all projects", names)
         twice = [name for name in names if name in fields]
-        warn(contents, f"Context fields of project {project} have the name of another and are not moved", twice)
+        contents.warn(f"Context fields of project {project} have the name of another and are not moved", twice)
         fields = {field["name"]: field for field in own} | fields
     contents.context_fields = list(fields.values())
     contents.tag_types = server.get("/api/admin/tag-types", {"tagTypes": [shapes.TAG_TYPE]})["tagTypes"]
     coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
-    warn(contents, "Colours of tag types are not stored here", coloured)
+    contents.warn("Colours of tag types are not stored here", coloured)
     contents.tags = server.get("/api/admin/tags", {"tags": [shapes.TAG]})["tags"]
     types = server.get("/api/admin/strategies", {"strategies": [shapes.STRATEGY_TYPE]})["strategies"]
     contents.strategy_types = [type for type in types if type.pop("editable")]
@@ -121,14 +120,8 @@ def warn_of_unmoved(server: Unleash, contents: Contents) -> None:
     """Add a warning for each kind of records that are never moved."""
     addons = server.get("/api/admin/addons", {"addons": [{"provider": str}]}, missing=(403, 404)) or {"addons": []}
     providers = Counter(addon["provider"] for addon in addons["addons"])
-    warn(contents, "Integrations are not moved", [f"{number} {provider}" for provider, number in providers.items()])
+    contents.warn("Integrations are not moved", [f"{number} {provider}" for provider, number in providers.items()])
     signup = server.get("/api/admin/invite-link/tokens", {"tokens": [{"name": str}]}, missing=(403, 404))
     names = [token["name"] for token in (signup or {"tokens": []})["tokens"]]
-    warn(contents, "Signup tokens are not moved (./flags signup-token create makes new ones)", names)
+    contents.warn("Signup tokens are not moved (./flags signup-token create makes new ones)", names)
     contents.warnings.append(f"The event log is not moved, nor are {UNREADABLE}.")
-
-
-def warn(contents: Contents, message: str, names: Iterable[str]) -> None:
-    """Add a warning with names, unless there are none."""
-    if listed := list(names):
-        contents.warnings.append(f"{message}: {first_names(listed)}.")

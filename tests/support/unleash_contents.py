@@ -136,8 +136,6 @@ class Filling:
             api.post("/api/admin/projects", {"description": "A project", **project})
             self.projects.append(project["id"])
         api.put("/api/admin/projects/shop", {"name": "The shop", "defaultStickiness": "tenantId"})
-        naming: Json = {"pattern": "secret\\..+", "example": "secret.flag", "description": "Begin with secret."}
-        self.naming = {"featureLimit": 40, "mode": "private", "featureNaming": naming}
         for project in self.projects:
             for environment in ("development", "production", "staging"):
                 body = {"environment": environment}
@@ -244,8 +242,8 @@ class Filling:
 def fill(api: Api, seed: int = 31, flags: int = 60) -> Filling:
     """Fill a server. The same seed gives the same records, as far as the version knows them."""
     filling = Filling(api, seed)
-    filling.paid()
     filling.catalog()
+    filling.paid()
     filling.make_segments()
     strategy: Json = {"name": "flexibleRollout", "title": "Half", "constraints": filling.constraints(1)}
     strategy["parameters"] = {"rollout": "50", "stickiness": "userId", "groupId": ""}
@@ -257,6 +255,10 @@ def fill(api: Api, seed: int = 31, flags: int = 60) -> Filling:
     for number, project in enumerate(filling.projects[1:]):
         for name in ("cart", "search", "checkout"):
             filling.flag(f"{project}.{name}", project, number)
+    if len(filling.projects) > 1:
+        naming = {"pattern": "secret\\..+", "example": "secret.flag", "description": "Begin with secret."}
+        settings: Json = {"mode": "private", "featureLimit": 40, "featureNaming": naming, "defaultStickiness": "random"}
+        api.put("/api/admin/projects/secret/settings", settings)
     filling.dependencies()
     filling.archive()
     filling.tokens()
