@@ -10,7 +10,6 @@ from werkzeug.exceptions import BadRequest
 
 from rules import import_shapes as shapes
 from rules.import_contents import Contents, Json
-from rules.import_report import first_names
 from rules.import_shapes import Unfit, fit
 from validators.fields import Name
 
@@ -134,8 +133,7 @@ def contents_of(file: Json, source: str, project: str | None, environment: str |
         | {"dependencies": parents.get(flag["name"], []), "environments": list(states[flag["name"]].values())}
         for flag in file["features"]
     ]
-    if unknown := sorted(states.keys() - names.keys()):
-        contents.warnings.append(f"{UNKNOWN}: {first_names(unknown)}.")
+    contents.warn(UNKNOWN, sorted(states.keys() - names.keys()))
     contents.environments = [item for item in file["environments"] if keeps_name(places, item["name"])]
     contents.projects = [
         item | {"featureNaming": item.get("featureNaming"), "environments": []}
@@ -147,8 +145,8 @@ def contents_of(file: Json, source: str, project: str | None, environment: str |
         segment["project"] = projects.get(segment["project"], segment["project"])
     contents.strategy_types = [type for type in file["strategies"] if type["name"] not in GRADUAL]
     contents.context_fields, contents.tag_types, contents.tags = file["contextFields"], file["tagTypes"], file["tags"]
-    if coloured := [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]:
-        contents.warnings.append(f"Colours of tag types are not stored here: {first_names(coloured)}.")
+    coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
+    contents.warn("Colours of tag types are not stored here", coloured)
     return contents
 
 
@@ -156,8 +154,7 @@ def new_names(contents: Contents, noun: str, names: Iterable[str | None], wanted
     """Return the new names of the projects or environments of a file. With several ones, add a warning."""
     known = sorted({name for name in names if name})
     if len(known) > 1:
-        if wanted:
-            contents.warnings.append(f"The file has several {noun}s, which keep their names: {first_names(known)}.")
+        contents.warn(f"The file has several {noun}s, which keep their names", known if wanted else [])
         return {None: default, **{name: name for name in known}}
     only = wanted or (known[0] if known else default)
     return {None: only, **dict.fromkeys(known, only)}
@@ -185,8 +182,7 @@ def states_of(file: Json, places: NewNames, contents: Contents) -> dict[str, dic
         owner = (entry["featureName"], places[entry["environment"]])
         unordered[owner] += entry["sortOrder"] is None
         states[owner[0]][owner[1]]["strategies"].append(strategy_of(entry, segments[entry["id"]]))
-    if flags := sorted({flag for (flag, _), number in unordered.items() if number > 1}):
-        contents.warnings.append(f"{UNORDERED}: {first_names(flags)}.")
+    contents.warn(UNORDERED, sorted({flag for (flag, _), number in unordered.items() if number > 1}))
     return states
 
 
