@@ -1,10 +1,6 @@
-"""What is read from export documents and state files, and that applications get the same flags as before.
-
-files/ has state files of Unleash 4.19.5 and 5.12.8 with the documents that these servers gave to applications.
-"""
+"""What is read from export documents and state files, and that applications get the same flags as before."""
 
 import json
-from pathlib import Path
 
 import pytest
 from werkzeug.exceptions import BadRequest
@@ -13,18 +9,13 @@ from rules.import_files import read_file
 from rules.import_report import Conflicts
 from sql.catalog import segments
 from tests.support import moves
+from tests.support.import_files import STATES, parsed
 from tests.support.moves import move
 
-FILES = Path(__file__).parent / "files"
-STATES = {3: "4.19.5", 4: "5.12.8"}
 CONSTRAINT = {"contextName": "userId", "operator": "IN", "values": ["7"]}
 READ = moves.constraint("userId", "IN", "7")
 ROLLOUT = {"name": "flexibleRollout", "parameters": {"rollout": "25", "stickiness": "default", "groupId": "f"}}
 BLUE = {"name": "blue", "weight": 1000}
-
-
-def parsed(name):
-    return json.loads((FILES / name).read_text())
 
 
 def read(document, *where):
