@@ -20,8 +20,16 @@ from sql.projects import core as projects
 
 @click.command("import", cls=DatabaseCommand)
 @click.argument("file", type=click.Path(allow_dash=True, path_type=Path))
-@click.option("--environment", metavar="NAME", help="New name of the only environment in the file.")
-@click.option("--project", metavar="ID", help="New id of the only project in the file.")
+@click.option(
+    "--environment",
+    metavar="NAME",
+    help="Environment for the flags, if the file has only one.  [default: that of the file, or development]",
+)
+@click.option(
+    "--project",
+    metavar="ID",
+    help="Project for the flags, if the file has only one.  [default: that of the file, or default]",
+)
 @click.option("--dry-run", is_flag=True, help="Print the report and change nothing.")
 def import_file(file: Path, environment: str | None, project: str | None, *, dry_run: bool) -> None:
     """Move the contents of FILE into this instance.
