@@ -39,8 +39,9 @@ def import_contents(conn: Connection, actor: Actor, contents: Contents) -> Repor
     move = Move(conn, actor, contents, Report(contents.source, notes=list(contents.warnings)))
     try:
         write(move)
-    except UniqueViolation:
-        raise Conflict("A record was created here during the move. Start the move again.") from None
+    except UniqueViolation as error:
+        rule = error.diag.constraint_name
+        raise Conflict(f"A name was taken here during the move ({rule}). Start the move again.") from None
     except (IntegrityError, DataError) as error:
         # The row of a token has its secret.
         row = None if error.diag.table_name == "api_keys" else error.diag.message_detail

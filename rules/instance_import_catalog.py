@@ -179,12 +179,12 @@ def write_segments(move: Move) -> None:
             continue
         name, moved = segment["name"], f"{segment['name']} (moved)"
         found, other = existing.get(name), existing.get(moved)
-        if found and differing(segment, found, MEANING):
-            # Our choice: a segment of an earlier move that was changed here since is the same one, but not for new flags.
-            if other or found["createdBy"] != SYSTEM.name or segment["id"] in used:
-                name, found = moved, other
-                message = "Segments of these names have other constraints here. The moved ones are named NAME (moved)"
-                move.report.warn(message, segment["name"])
+        # Our choice: a segment of an earlier move that was changed here since stays the same one for flags that exist.
+        is_changed = not other and segment["id"] not in used and found and found["createdBy"] == SYSTEM.name
+        if found and differing(segment, found, MEANING) and not is_changed:
+            name, found = moved, other
+            message = "Segments of these names have other constraints here. The moved ones are named NAME (moved)"
+            move.report.warn(message, segment["name"])
         if found is None:
             move.segments[segment["id"]] = insert_segment(move, {**segment, "name": name})
             continue

@@ -4,13 +4,14 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from uuid import uuid4
 
+from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.dependencies import add_dependencies
 from rules.flags import flag_event
 from rules.import_contents import Json
 from rules.instance_import_findings import warn_of_flags
-from rules.instance_import_move import Move, differing
+from rules.instance_import_move import STRATEGY, Move, differing
 from rules.strategies import insert_strategies
 from rules.tags import add_tags
 from sql.flags import core as flags
@@ -20,7 +21,6 @@ from sql.flags import records as flag_records
 # As many flags are written or compared at once, each with up to hundreds of strategies.
 BATCH = 200
 COMPARED = ("type", "description", "stale", "impressionData", "tags", "dependencies")
-STRATEGY = ("name", "title", "disabled", "parameters", "constraints", "variants", "segments")
 VARIANT = ("name", "weight", "weightType", "stickiness", "payload")
 COLUMNS = ("name", "type", "description", "stale", "impressionData", "createdAt", "archivedAt")
 OFF = {"enabled": False, "strategies": [], "variants": []}
@@ -124,16 +124,24 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     for environment, by_flag in states.items():
         insert_states(move, environment, by_flag)
     add_tags(conn, actor, [(added[flag["name"]], tag) for flag in new for tag in flag["tags"]])
+    for flag in new:
+        insert_links(move, added[flag["name"]], flag["links"])
     stale = [flag_event("feature-stale-on", actor, added[flag["name"]]) for flag in new if flag["stale"]]
     archived = [flag_event("feature-archived", actor, added[flag["name"]]) for flag in new if flag["archivedAt"]]
     move.record_all(stale + archived)
     move.report.count("flag", "new", len(new))
 
 
+def insert_links(move: Move, flag: DictRow, links: Sequence[Json]) -> None:
+    """Add the links of a new flag."""
+    if links:
+        move.report.warn("Links of flags are not kept", flag["name"])
+
+
 def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None:
     """Insert strategies and variants of new flags in an environment, and switch the flags. states: by id of flag."""
     conn, actor = move.conn, move.actor
-    places = environments.get_or_insert(conn, list(states), environment)
+    places = sorted(environments.get_or_insert(conn, list(states), environment), key=lambda flag: flag["name"])
     owners, rows, log = [], [], []
     for flag in places:
         state = states[flag["id"]]

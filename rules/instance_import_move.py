@@ -10,6 +10,9 @@ from sql import events
 from sql.database import Connection
 from sql.events import Event
 
+# The properties of a strategy that move, in the order in which they are stored.
+STRATEGY = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
+
 
 @dataclass
 class Move:
@@ -23,8 +26,8 @@ class Move:
     has_written: bool = False
     # The flags that do not exist here.
     new_flags: list[Json] = field(default_factory=list)
-    # (noun, name) of what this move creates.
-    new: set[tuple[str, str]] = field(default_factory=set)
+    # What this move creates: (noun, name), or the id of a user or group.
+    new: set[tuple[str, str | int]] = field(default_factory=set)
     # Ids of segments here, by their ids in the source.
     segments: dict[int, int] = field(default_factory=dict)
 

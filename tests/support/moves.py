@@ -24,7 +24,9 @@ def contents(*flags: dict[str, Any], **lists: Any) -> Contents:
 def project(project_id: str = "default", *places: str, **more: Any) -> dict[str, Any]:
     """A project with these environments, by default development and production."""
     named = [{"environment": place, "defaultStrategy": None} for place in places or ("development", "production")]
-    record = {"id": project_id, "name": project_id.title(), "description": None, "mode": "open", "environments": named}
+    description = "Default project" if project_id == "default" else None
+    record = {"id": project_id, "name": project_id.title(), "description": description, "mode": "open"}
+    record |= {"environments": named}
     return record | {"defaultStickiness": "default", "featureLimit": None, "featureNaming": None} | more
 
 
