@@ -197,8 +197,8 @@ def write_segments(move: Move) -> None:
 def insert_segment(move: Move, segment: Json) -> int:
     """Insert a segment, and return its id."""
     warn_of_segment(move, segment)
-    columns = {key: segment.get(key) for key in ("name", "constraints", "description", "project")}
-    segment_id = segments.insert(move.conn, **columns, created_by=SYSTEM.name)
+    more = {"description": segment.get("description"), "project": segment.get("project"), "created_by": SYSTEM.name}
+    segment_id = segments.insert(move.conn, segment["name"], segment["constraints"], **more)
     record = segments.lock(move.conn, segment_id, None)
     move.record("segment-created", project=segment.get("project"), data=record)
     move.report.count("segment", "new")
