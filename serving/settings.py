@@ -143,7 +143,7 @@ SETTINGS = (
         )
         for kind in ("CLIENT", "BACKEND", "FRONTEND")
     ),
-    Setting("IMPORT_FILE", folder, None, "first flags: an export document or a state file of Unleash, JSON or YAML"),
+    Setting("IMPORT_FILE", folder, None, "first flags: an export document or a state file of Unleash, in JSON"),
     Setting("IMPORT_PROJECT", identifier, "default", "project for these flags, if the file has only one"),
     Setting("IMPORT_ENVIRONMENT", identifier, "development", "environment for these flags, if the file has only one"),
     Setting("MAX_FLAGS", number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),

@@ -103,6 +103,7 @@ def test_the_settings_name_the_project_and_the_environment(empty, tmp_path):
     [
         (None, "IMPORT_FILE: {} cannot be read: No such file or directory."),
         ("{", "IMPORT_FILE: {} is not valid JSON: it cannot be parsed."),
+        ("version: 1", "IMPORT_FILE: {} is not valid JSON: it cannot be parsed."),
         ("{}", "IMPORT_FILE: {} is neither an export document nor a state file of Unleash."),
         ('{"version": 1, "features": [{"name": 7}]}', "IMPORT_FILE: {} cannot be read: features.0.name is invalid."),
         (
