@@ -32,7 +32,7 @@ for kind, words, first in (
 
 
 def parse_yaml(raw: bytes, name: str) -> Any:
-    """Parse a JSON or YAML text. Raise 400 for anything else, and for aliases, with which a small text can get large."""
+    """Parse a JSON or YAML text. Raise 400 for all else, and for aliases, with which a small text can become large."""
     if raw.lstrip().startswith((b"{", b"[")):
         return parse(raw, name)
     try:
