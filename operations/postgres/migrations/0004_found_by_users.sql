@@ -55,3 +55,7 @@ UPDATE flags
 -- Unleash 8 has this type too.
 INSERT INTO flag_types (id, name, description, lifetime_days) VALUES
     ('sunset', 'Sunset', 'Prepares the removal of an old feature.', 90);
+
+-- What moves in from Unleash stays as it was: the order of variants, and dependencies with variants on a disabled parent.
+ALTER TABLE variants ADD COLUMN position integer NOT NULL DEFAULT 0;
+ALTER TABLE flag_dependencies DROP CONSTRAINT flag_dependencies_variants_of_enabled;
