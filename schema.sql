@@ -460,8 +460,8 @@ CREATE TABLE flags (
 CREATE UNIQUE INDEX flags_name_key ON flags (name) WHERE deleted_at IS NULL;
 CREATE INDEX flags_project_idx ON flags (project_id);
 
--- The child is on only while the parent is in the given state: enabled, or disabled. With variants, the parent must
--- also return one of them.
+-- The child is on only while the parent is in the given state: enabled, or disabled. With variants, an enabled parent
+-- must also return one of them.
 CREATE TABLE flag_dependencies (
     child_id    bigint NOT NULL,
     parent_id   bigint NOT NULL,
@@ -471,8 +471,7 @@ CREATE TABLE flag_dependencies (
     CONSTRAINT flag_dependencies_pkey PRIMARY KEY (child_id, parent_id),
     CONSTRAINT flag_dependencies_child_fkey FOREIGN KEY (child_id) REFERENCES flags ON DELETE CASCADE,
     CONSTRAINT flag_dependencies_parent_fkey FOREIGN KEY (parent_id) REFERENCES flags,
-    CONSTRAINT flag_dependencies_not_of_itself CHECK (child_id <> parent_id),
-    CONSTRAINT flag_dependencies_variants_of_enabled CHECK (enabled OR variants = '{}')
+    CONSTRAINT flag_dependencies_not_of_itself CHECK (child_id <> parent_id)
 );
 CREATE INDEX flag_dependencies_parent_idx ON flag_dependencies (parent_id);
 
@@ -519,6 +518,9 @@ CREATE TABLE variants (
     payload_type   text,
     payload_value  text,
     overrides      json NOT NULL DEFAULT '[]',  -- [{"contextName", "values"}]; not for variants of strategies
+    -- Those of a moved flag keep the order that they had, because users get another variant in another order. The order
+    -- of all others is that of their names.
+    position       integer NOT NULL DEFAULT 0,
     CONSTRAINT variants_pkey PRIMARY KEY (id),
     CONSTRAINT variants_flag_environment_fkey
         FOREIGN KEY (flag_id, environment) REFERENCES flag_environments ON DELETE CASCADE,

@@ -43,7 +43,7 @@ TYPES = frozenset(
     change-request-configuration-updated
     api-token-created api-token-updated api-token-deleted
     feature-favorited feature-unfavorited project-favorited project-unfavorited
-    features-exported features-imported
+    features-exported features-imported instance-imported
     service-account-created service-account-deleted service-account-updated
     feature-potentially-stale-on feature-dependency-added feature-dependency-removed feature-dependencies-removed
     banner-created banner-updated banner-deleted

@@ -50,6 +50,7 @@ SENTENCES = {
     "group-created": "created the group {name}",
     "group-deleted": "deleted the group {name}",
     "group-updated": "changed the group {name}",
+    "instance-imported": "moved the contents of another instance, or of a file, into this one",
     "pat-created": "created a personal access token: {name}",
     "pat-deleted": "deleted a personal access token: {name}",
     "project-access-added": "added roles in {project}",

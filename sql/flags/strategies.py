@@ -16,7 +16,7 @@ VARIANTS: LiteralString = """
                     ELSE json_build_object('name', name, 'weight', weight, 'weightType', weight_type,
                                            'stickiness', stickiness,
                                            'payload', json_build_object('type', payload_type, 'value', payload_value))
-               END ORDER BY name), '[]')
+               END ORDER BY position, name), '[]')
       FROM variants
 """
 

@@ -121,7 +121,7 @@ DOCUMENT: LiteralString = f"""
                               AND environment = environments.name
                               AND enabled),
                        'variants', (
-                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name COLLATE "C"), '[]')
+                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY position, variants.name), '[]')
                              FROM placed_variants AS variants
                             WHERE flag_id = chosen.id
                               AND strategy_id IS NULL)

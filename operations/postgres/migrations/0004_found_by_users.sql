@@ -51,3 +51,7 @@ UPDATE flags
          ORDER BY created_at, id
          LIMIT 1)
  WHERE created_by_user_id IS NULL;
+
+-- What moves in from Unleash stays as it was: the order of variants, and dependencies with variants on a disabled parent.
+ALTER TABLE variants ADD COLUMN position integer NOT NULL DEFAULT 0;
+ALTER TABLE flag_dependencies DROP CONSTRAINT flag_dependencies_variants_of_enabled;
