@@ -1,7 +1,10 @@
 """What a move into this instance brings: the records of an Unleash server, or of a file."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
+
+from rules.import_report import first_names
 
 Json = dict[str, Any]
 
@@ -49,3 +52,8 @@ class Contents:
     access: list[Json] = field(default_factory=list)
     # Lines for the report: what was not readable, or is never moved.
     warnings: list[str] = field(default_factory=list)
+
+    def warn(self, message: str, names: Collection[str]) -> None:
+        """Add a warning with names, unless there are none."""
+        if names:
+            self.warnings.append(f"{message}: {first_names([*names])}.")
