@@ -107,7 +107,7 @@ class Report:
         lines = [title, f"{'':{width}}  {'new':>6}   exists   differs   not moved"]
         for label, new, exists, differs, not_moved, note in rows:
             row = f"{label:{width}}  {new:6}   {exists:6}   {differs:7}   {not_moved:9}"
-            lines.append(f"{row}   {note}".rstrip())
+            lines.append(f"{row}      {note}".rstrip())
         for heading, items in (("Warnings", warnings), ("Left as they are here", self.differences)):
             if items:
                 lines += [f"{heading} ({len(items)})", *(f"  {item}" for item in items)]

@@ -3,6 +3,7 @@
 What does not exist here is written. What exists stays as it is, and the report says whether it is equal.
 """
 
+from flask import current_app
 from psycopg.errors import DataError, IntegrityError, UniqueViolation
 from werkzeug.exceptions import BadRequest, Conflict
 
@@ -15,11 +16,14 @@ from rules.instance_import_move import Move
 from rules.instance_import_people import write_people
 from rules.instance_import_projects import write_projects, write_settings
 from rules.instance_import_tokens import write_tokens
+from rules.refusals import quantity
+from sql import limits
 from sql.database import Connection
 from sql.flags.transfer import lock_imports
 
-# The records that settings limit, besides flags.
+# The records that settings limit.
 LIMITS = {
+    "MAX_FLAGS": "flag",
     "MAX_ENVIRONMENTS": "environment",
     "MAX_PROJECTS": "project",
     "MAX_SEGMENTS": "segment",
@@ -35,13 +39,16 @@ def import_contents(conn: Connection, actor: Actor, contents: Contents) -> Repor
     move = Move(conn, actor, contents, Report(contents.source, notes=list(contents.warnings)))
     try:
         write(move)
-    except UniqueViolation:
-        raise Conflict("A record was created here during the move. Start the move again.") from None
+    except UniqueViolation as error:
+        rule = error.diag.constraint_name
+        raise Conflict(f"A name was taken here during the move ({rule}). Start the move again.") from None
     except (IntegrityError, DataError) as error:
         # The row of a token has its secret.
-        row = "" if error.diag.table_name == "api_keys" else f" {(error.diag.message_detail or '')[:300]}"
-        rule = error.diag.constraint_name or error.diag.message_primary
-        raise BadRequest(f"A value cannot be stored here ({rule}).{row}") from None
+        row = None if error.diag.table_name == "api_keys" else error.diag.message_detail
+        rule = error.diag.constraint_name or error.diag.message_primary or error
+        raise BadRequest(f"A value cannot be stored here ({rule}). {(row or '')[:300]}".strip()) from None
+    except UnicodeEncodeError:
+        raise BadRequest("A text cannot be stored here, because it has lone surrogates.") from None
     if move.report.conflicts:
         raise Conflicts(move.report.conflicts)
     return move.report
@@ -61,9 +68,18 @@ def write(move: Move) -> None:
     write_tokens(move, environments)
     write_people(move)
     for setting, noun in LIMITS.items():
-        move.check_limit(setting, noun)
+        refuse_excess(move, setting, noun)
     counts = {noun: numbers["new"] for noun, numbers in move.report.counts.items() if numbers["new"]}
     if move.has_written or counts:
         move.record(
             "instance-imported", data={"url": move.contents.url, "version": move.contents.version, "counts": counts}
         )
+
+
+def refuse_excess(move: Move, setting: str, noun: str) -> None:
+    """Add a conflict if the instance has too many records now, or would have with the flags that were not written."""
+    new = move.report.counts[noun]["new"]
+    waiting = len(move.new_flags) - new if noun == "flag" else 0
+    number = limits.count(move.conn, setting) + waiting
+    if new + waiting and number > current_app.config[setting]:
+        move.report.conflict(f"The instance would have {quantity(number, noun)}. Set {setting} to {number} or more.")

@@ -40,6 +40,8 @@ class Kind:
     key: str = "name"
 
 
+# The properties that decide who is in a segment.
+MEANING = ("constraints", "project")
 ENVIRONMENT = Kind(
     *("environment", "environments", "environment", environments, ("type", "enabled", "sortOrder"), insert_environment),
     blank={"type": "development", "enabled": True, "sortOrder": None},
@@ -74,14 +76,8 @@ STRATEGY_TYPE = Kind(
 FLAG_TYPE = Kind(
     *("flag type", "flag_types", "feature-type", flag_types, ("lifetimeDays",), None),
     blank={},
-    installed={
-        "release": (40,),
-        "experiment": (40,),
-        "operational": (7,),
-        "kill-switch": (None,),
-        "permission": (None,),
-    }
-    | {"sunset": (90,)},
+    installed={"release": (40,), "experiment": (40,), "operational": (7,), "sunset": (90,)}
+    | {"kill-switch": (None,), "permission": (None,)},
     key="id",
 )
 
@@ -112,8 +108,7 @@ def write_kind(move: Move, kind: Kind, used: Mapping[str, Json] = {}) -> set[str
             different = differing(record, found, kind.compared) if found.get("editable", True) else []
             if different and kind.installed.get(name) == tuple(found[key] for key in kind.compared):
                 before = kind.statements.lock(conn, name)
-                values = {key: record[key] for key in different if record[key] is not None or key == "lifetimeDays"}
-                after = kind.statements.update(conn, before | values)
+                after = kind.statements.update(conn, before | {key: record[key] for key in different})
                 move.record(f"{kind.event}-updated", data=after, pre_data=before, **about)
                 report.count(noun, "new")
             else:
@@ -163,9 +158,6 @@ def write_tags(move: Move, wanted: set[tuple[str, str]]) -> None:
     move.report.count("tag", "exists", len(wanted & existing))
 
 
-MEANING = ("constraints", "project")
-
-
 def write_segments(move: Move) -> None:
     """Write the segments that do not exist here. One with another meaning is `NAME (moved)` if its name is taken."""
     existing = {segment["name"]: segment for segment in records_of(segments.list_all(move.conn, None))}
@@ -177,26 +169,25 @@ def write_segments(move: Move) -> None:
         for number in strategy["segments"]
     }
     for segment in move.contents.segments:
+        if segment["project"] and not segments.hold_project(move.conn, segment["project"]):
+            move.report.count("segment", "not moved")
+            move.report.warn("This segment is not moved, because its project is not", segment["name"])
+            continue
         name, moved = segment["name"], f"{segment['name']} (moved)"
         found, other = existing.get(name), existing.get(moved)
-        # Our choice: a segment of an earlier move that was changed here since is the same one, but not for new flags.
-        was_moved = found is not None and found["createdBy"] == SYSTEM.name and segment["id"] not in used
-        if found and has_other_meaning(segment, found) and (other or not was_moved):
+        # Our choice: a segment of an earlier move that was changed here since stays the same one for flags that exist.
+        is_changed = not other and segment["id"] not in used and found and found["createdBy"] == SYSTEM.name
+        if found and differing(segment, found, MEANING) and not is_changed:
             name, found = moved, other
             message = "Segments of these names have other constraints here. The moved ones are named NAME (moved)"
             move.report.warn(message, segment["name"])
         if found is None:
             move.segments[segment["id"]] = insert_segment(move, {**segment, "name": name})
             continue
-        if segment["id"] in used and has_other_meaning(segment, found):
+        if segment["id"] in used and differing(segment, found, MEANING):
             move.report.conflict(f"Segment {name} has other constraints here. Rename it first.")
         move.report.compare("segment", name, differing(segment, found, ("description", *MEANING)))
         move.segments[segment["id"]] = found["id"]
-
-
-def has_other_meaning(segment: Json, found: Json) -> bool:
-    """Return whether the segment that exists here has other constraints, or is for other projects."""
-    return bool(differing(segment, found, MEANING))
 
 
 def insert_segment(move: Move, segment: Json) -> int:

@@ -4,35 +4,36 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from uuid import uuid4
 
+from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.dependencies import add_dependencies
 from rules.flags import flag_event
 from rules.import_contents import Json
 from rules.instance_import_findings import warn_of_flags
-from rules.instance_import_move import Move, differing
+from rules.instance_import_move import STRATEGY, Move, differing
 from rules.strategies import insert_strategies
 from rules.tags import add_tags
-from sql.flags import comparison, dependencies, environments, variants
 from sql.flags import core as flags
+from sql.flags import dependencies, environments, variants
+from sql.flags import records as flag_records
 
 # As many flags are written or compared at once, each with up to hundreds of strategies.
 BATCH = 200
 COMPARED = ("type", "description", "stale", "impressionData", "tags", "dependencies")
-STRATEGY = ("name", "title", "disabled", "parameters", "constraints", "variants", "segments")
+VARIANT = ("name", "weight", "weightType", "stickiness", "payload")
 COLUMNS = ("name", "type", "description", "stale", "impressionData", "createdAt", "archivedAt")
 OFF = {"enabled": False, "strategies": [], "variants": []}
 
 
 def find_new_flags(move: Move) -> None:
     """Set move.new_flags to the flags that do not exist here. A flag in another project is a conflict."""
-    here = comparison.list_projects(move.conn, [flag["name"] for flag in move.contents.flags])
+    here = flags.list_projects(move.conn, [flag["name"] for flag in move.contents.flags])
     move.new_flags = [flag for flag in move.contents.flags if flag["name"] not in here]
     for flag in move.contents.flags:
         place = here.get(flag["name"], flag["project"])
         if place != flag["project"]:
             move.report.conflict(f"Flag {flag['name']} of project {flag['project']} is in project {place} here.")
-    move.check_limit("MAX_FLAGS", "flag", len(move.new_flags))
 
 
 def write_flags(move: Move, types: Collection[str]) -> None:
@@ -40,7 +41,7 @@ def write_flags(move: Move, types: Collection[str]) -> None:
     archived = {flag["name"] for flag in move.contents.flags if flag["archivedAt"]}
     parents = {parent["feature"] for flag in move.contents.flags for parent in flag["dependencies"]}
     known = {flag["name"] for flag in move.contents.flags}
-    live = (known | comparison.list_projects(move.conn, list(parents - known)).keys()) - archived
+    live = (known | flags.list_projects(move.conn, list(parents - known)).keys()) - archived
     new = {flag["name"] for flag in move.new_flags}
     by_project: dict[str, list[Json]] = defaultdict(list)
     for flag in sorted(move.contents.flags, key=lambda flag: flag["name"]):
@@ -61,23 +62,25 @@ def with_values_here(move: Move, flag: Json, types: Collection[str], live: Colle
     """Return a flag as this instance stores it: with a type, segments and parents that exist here."""
     is_archived = flag["archivedAt"] is not None
     if flag["type"] not in types:
-        move.report.warn(
-            "There is no such flag type here. These flags are of the type release", f"{flag['name']} ({flag['type']})"
-        )
-    kept = [parent for parent in flag["dependencies"] if parent["feature"] in live and not is_archived]
-    for parent in flag["dependencies"]:
-        if parent not in kept and not is_archived:
+        message = "There is no such flag type here. These flags are of the type release"
+        move.report.warn(message, f"{flag['name']} ({flag['type']})")
+    parents = [] if is_archived else sorted(flag["dependencies"], key=lambda parent: parent["feature"])
+    for parent in parents:
+        if parent["feature"] not in live:
             leave_out(move, flag["name"], parent["feature"])
     return {
         **flag,
         "type": flag["type"] if flag["type"] in types else "release",
         "tags": sorted(flag["tags"], key=lambda tag: (tag["type"], tag["value"])),
-        "dependencies": sorted(kept, key=lambda parent: parent["feature"]),
+        "dependencies": [parent for parent in parents if parent["feature"] in live],
         "environments": [
             {
                 "environment": state["environment"],
                 "enabled": state["enabled"] and not is_archived,
-                "variants": [{"overrides": [], **stored_variant(variant)} for variant in state["variants"]],
+                "variants": [
+                    {**stored_variant(variant), "overrides": variant.get("overrides") or []}
+                    for variant in state["variants"]
+                ],
                 "strategies": [stored_strategy(move, strategy) for strategy in state["strategies"]],
             }
             for state in flag["environments"]
@@ -94,8 +97,8 @@ def stored_strategy(move: Move, strategy: Json) -> Json:
 
 
 def stored_variant(variant: Json) -> Json:
-    """Return a variant as this instance stores it: without a payload that is null."""
-    return {key: value for key, value in variant.items() if value is not None}
+    """Return a variant as this instance stores it, without its overrides."""
+    return {key: variant[key] for key in VARIANT if variant.get(key) is not None}
 
 
 def in_order(variants: Sequence[Json]) -> list[Json]:
@@ -121,16 +124,24 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     for environment, by_flag in states.items():
         insert_states(move, environment, by_flag)
     add_tags(conn, actor, [(added[flag["name"]], tag) for flag in new for tag in flag["tags"]])
+    for flag in new:
+        insert_links(move, added[flag["name"]], flag["links"])
     stale = [flag_event("feature-stale-on", actor, added[flag["name"]]) for flag in new if flag["stale"]]
     archived = [flag_event("feature-archived", actor, added[flag["name"]]) for flag in new if flag["archivedAt"]]
     move.record_all(stale + archived)
     move.report.count("flag", "new", len(new))
 
 
+def insert_links(move: Move, flag: DictRow, links: Sequence[Json]) -> None:
+    """Add the links of a new flag."""
+    if links:
+        move.report.warn("Links of flags are not kept", flag["name"])
+
+
 def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None:
     """Insert strategies and variants of new flags in an environment, and switch the flags. states: by id of flag."""
     conn, actor = move.conn, move.actor
-    places = environments.get_or_insert(conn, list(states), environment)
+    places = sorted(environments.get_or_insert(conn, list(states), environment), key=lambda flag: flag["name"])
     owners, rows, log = [], [], []
     for flag in places:
         state = states[flag["id"]]
@@ -156,17 +167,17 @@ def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None
 
 
 def compare_flags(move: Move, existing: Sequence[Json]) -> None:
-    """Compare flags with those that exist here. In another project, they are a conflict."""
-    here = comparison.list_contents(move.conn, [flag["name"] for flag in existing])
-    for flag in existing:
-        found = here[flag["name"]]
+    """Compare flags with those that exist here."""
+    here = flag_records.list_flags(move.conn, [flag["name"] for flag in existing])
+    for flag, found in ((flag, here[flag["name"]]) for flag in existing if flag["name"] in here):
         for name, key in (("tags", "value"), ("dependencies", "feature")):
             found[name].sort(key=lambda item: (item.get("type", ""), item[key]))
         different = differing(flag, found, COMPARED)
-        if found["isArchived"] is not bool(flag["archivedAt"]):
-            different.append(f"is {'' if found['isArchived'] else 'not '}archived here")
+        places = {place["name"]: place for place in found["environments"]}
+        if found["archived"] is not bool(flag["archivedAt"]):
+            different.append(f"is {'' if found['archived'] else 'not '}archived here")
         for state in flag["environments"]:
-            place = found["environments"].get(state["environment"], OFF)
+            place = places.get(state["environment"], OFF)
             if place["enabled"] is not state["enabled"]:
                 different.append(f"{state['environment']} is {'on' if place['enabled'] else 'off'} here")
             if state["variants"] != place["variants"]:

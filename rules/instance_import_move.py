@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import current_app
-
 from rules.access import Actor
 from rules.import_contents import Contents, Json
 from rules.import_report import Report
-from rules.refusals import quantity
-from sql import events, limits
+from sql import events
 from sql.database import Connection
 from sql.events import Event
+
+# The properties of a strategy that move, in the order in which they are stored.
+STRATEGY = ("name", "title", "disabled", "constraints", "variants", "parameters", "segments")
 
 
 @dataclass
@@ -26,8 +26,8 @@ class Move:
     has_written: bool = False
     # The flags that do not exist here.
     new_flags: list[Json] = field(default_factory=list)
-    # (noun, name) of what this move creates.
-    new: set[tuple[str, str]] = field(default_factory=set)
+    # What this move creates: (noun, name), or the id of a user or group.
+    new: set[tuple[str, str | int]] = field(default_factory=set)
     # Ids of segments here, by their ids in the source.
     segments: dict[int, int] = field(default_factory=dict)
 
@@ -43,12 +43,6 @@ class Move:
         """Record events of what was written."""
         self.has_written = self.has_written or bool(log)
         events.record(self.conn, *log)
-
-    def check_limit(self, setting: str, noun: str, added: int = 0) -> None:
-        """Add a conflict if the instance has, or will have, more records than a setting allows."""
-        number, limit = limits.count(self.conn, setting) + added, current_app.config[setting]
-        if number > limit and (added or self.report.counts[noun]["new"]):
-            self.report.conflict(f"The move needs {quantity(number, noun)}. Set {setting} to {number} or more.")
 
     def with_segments_here(self, strategy: Json) -> Json:
         """Return a strategy with the ids that its segments have here. Without one, it would be on for more users."""

@@ -1,7 +1,6 @@
 """Move roles, users, groups and the access to projects. No password moves: each new user gets a link to set one."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
 
 from rules.import_contents import Json
 from rules.instance_import_catalog import records_of
@@ -33,17 +32,23 @@ def write_people(move: Move) -> None:
     teams = {
         group["name"]: write_group(move, group, known.get(group["name"]), root, members) for group in contents.groups
     }
-    holders: tuple[tuple[Literal["user", "group"], Mapping[Any, int], str], ...]
-    holders = ("user", members, "id"), ("group", teams, "name")
+    labels = {("role", ids[role["id"]]): role["name"] for role in contents.roles}
+    labels |= {("user", members[user["id"]]): login_of(user) for user in contents.users if user["id"] in members}
+    labels |= {("group", group_id): name for name, group_id in teams.items()}
     for entry in contents.access:
-        grants = {
-            (RoleGrant(in_projects[role], holder, found[item[key]]), str(item[key]))
-            for holder, found, key in holders
-            for item in entry[f"{holder}s"]
-            for role in item["roles"]
-            if role in in_projects and item[key] in found
+        wanted = {
+            RoleGrant(in_projects[role], "user", members[user["id"]])
+            for user in entry["users"]
+            for role in user["roles"]
+            if user["id"] in members and role in in_projects
         }
-        write_grants(move, entry["project"], grants)
+        wanted |= {
+            RoleGrant(in_projects[role], "group", teams[group["name"]])
+            for group in entry["groups"]
+            for role in group["roles"]
+            if group["name"] in teams and role in in_projects
+        }
+        write_grants(move, entry["project"], wanted, labels)
 
 
 def write_role(move: Move, role: Json, here: Mapping[str, Json]) -> int:
@@ -81,7 +86,7 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
         email, username = email or username.lower(), None
     if not email and not username:
         report.count("user", "not moved")
-        report.warn("This user has neither an e-mail address nor a user name", user["name"] or str(user["id"]))
+        report.warn("This user has neither an e-mail address nor a user name", login_of(user))
         return None
     found = next(
         filter(None, (users.lock_by_login(conn, login, account_type) for login in (email, username) if login)), None
@@ -91,14 +96,14 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
         report.count("user", "exists")
         return found["id"] if found else min(administrators)
     if user["rootRole"] not in root:
-        report.warn("The root role of this user is unknown. They become Viewer", email or username or "")
+        report.warn("The root role of this user is unknown. They become Viewer", login_of(user))
     role = root.get(user["rootRole"], roles.VIEWER)
     columns = {"name": user["name"], "username": username, "email": email, "password_hash": None}
     added = users.insert(conn, **columns, root_role=role, account_type=account_type)
     kind = "service-account" if user["isService"] else "user"
     move.record(f"{kind}-created", data=users.event_data(added))
     report.count("user", "new")
-    move.new.add(("user", str(user["id"])))
+    move.new.add(("user", added["id"]))
     if not user["isService"]:
         report.reset_links.append(
             (email or username or "", create_link(conn, move.actor, added["id"], "reset-password"))
@@ -122,30 +127,31 @@ def write_group(move: Move, group: Json, found: Json | None, root: Ids, members:
     groups.set_users(conn, group_id, ids, created_by=actor.name)
     move.record("group-created", data=groups.get_logged(conn, group_id))
     move.report.count("group", "new")
-    move.new.add(("group", group["name"]))
+    move.new.add(("group", group_id))
     return group_id
 
 
-def write_grants(move: Move, project: str, wanted: set[tuple[RoleGrant, str]]) -> None:
-    """Give roles in a project, if the project or their holder is new here. wanted: with the holder's id in the source.
+def write_grants(move: Move, project: str, wanted: set[RoleGrant], labels: Mapping[tuple[str, int], str]) -> None:
+    """Give roles in a project, if the project or their holder is new here. labels: the names of roles and holders.
 
     Our choice: a role that was taken from an existing user here is not given again.
     """
     before = access.lock_grants(move.conn, project)
     if before is None:
         return
-    added = set()
-    for grant, source in wanted:
-        if grant in before:
-            move.report.count("project role", "exists")
-        elif {("project", project), (grant.holder, source)} & move.new:
-            added.add(grant)
-        else:
-            move.report.compare(
-                "project role", f"{grant.role} of {grant.holder} {source} in {project}", ["is not given here"]
-            )
+    is_new = ("project", project) in move.new
+    added = {grant for grant in wanted - before if is_new or (grant.holder, grant.id) in move.new}
     if added:
         access.replace_grants(move.conn, project, before, before | added)
         data = by_role(added, "roleId", "userIds", "groupIds")
         move.record("project-access-added", project=project, data=data)
-        move.report.count("project role", "new", len(added))
+    move.report.count("project role", "new", len(added))
+    move.report.count("project role", "exists", len(wanted & before))
+    for grant in sorted(wanted - before - added):
+        name = f"{labels['role', grant.role]} of {labels[grant.holder, grant.id]} in {project}"
+        move.report.compare("project role", name, ["is not given here"])
+
+
+def login_of(user: Json) -> str:
+    """Return the e-mail address or the user name of a user of the source, or else their name."""
+    return user["email"] or user["username"] or user["name"] or str(user["id"])

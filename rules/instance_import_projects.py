@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from rules.import_contents import Json
-from rules.instance_import_move import Move, differing
+from rules.instance_import_move import STRATEGY, Move, differing
 from sql.flags.environments import list_linked
 from sql.projects import core as projects
 from sql.projects import environments
@@ -15,7 +15,6 @@ BLANK: Json = {"description": None, "mode": "open", "defaultStickiness": "defaul
 BLANK |= {"featureNaming": None, "environments": []}
 # The project default of a new installation. While it has no flags, it takes the values of the source.
 INSTALLED = BLANK | {"name": "Default", "description": "Default project"}
-STRATEGY = ("name", "title", "disabled", "parameters", "constraints", "variants", "segments")
 
 
 def write_projects(move: Move) -> None:

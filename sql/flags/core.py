@@ -118,6 +118,14 @@ def list_by_name(conn: Connection, project: str, names: Sequence[str]) -> list[D
     return rows(conn, LIST_BY_NAME, {"project": project, "names": list(names)})
 
 
+LIST_PROJECTS = "SELECT name, project_id FROM flags WHERE name = ANY(%(names)s::text[]) AND deleted_at IS NULL"
+
+
+def list_projects(conn: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Return the project of each of these flags that exists, live or archived, by name."""
+    return {row["name"]: row["project_id"] for row in rows(conn, LIST_PROJECTS, {"names": list(names)})}
+
+
 IS_TAKEN = "SELECT EXISTS (SELECT FROM flags WHERE name = %(name)s AND deleted_at IS NULL)"
 
 

@@ -8,7 +8,7 @@ from rules.access import SYSTEM
 from rules.import_contents import Contents
 from rules.import_report import Report
 from rules.instance_import import import_contents
-from sql.database import Connection, transaction
+from sql.database import transaction
 
 ROLLOUT = {"rollout": "50", "stickiness": "default", "groupId": ""}
 SECRET = "shop:production.0123456789abcdef0123456789abcdef"
@@ -16,19 +16,28 @@ SECRET = "shop:production.0123456789abcdef0123456789abcdef"
 
 def contents(*flags: dict[str, Any], **lists: Any) -> Contents:
     """Return what a move brings: these flags, and other lists."""
-    return Contents("Unleash 8.2.0 at https://old.example (OSS)", "https://old.example", "8.2.0", flags=[*flags], **lists)
+    return Contents(
+        "Unleash 8.2.0 at https://old.example (OSS)", "https://old.example", "8.2.0", flags=[*flags], **lists
+    )
 
 
 def project(project_id: str = "default", *places: str, **more: Any) -> dict[str, Any]:
     """A project with these environments, by default development and production."""
     named = [{"environment": place, "defaultStrategy": None} for place in places or ("development", "production")]
-    record = {"id": project_id, "name": project_id.title(), "description": None, "mode": "open", "environments": named}
+    description = "Default project" if project_id == "default" else None
+    record = {"id": project_id, "name": project_id.title(), "description": description, "mode": "open"}
+    record |= {"environments": named}
     return record | {"defaultStickiness": "default", "featureLimit": None, "featureNaming": None} | more
 
 
 def strategy(name: str = "flexibleRollout", **more: Any) -> dict[str, Any]:
     lists: dict[str, Any] = {"constraints": [], "variants": [], "segments": []}
-    record = {"name": name, "title": None, "disabled": False, "parameters": ROLLOUT if name == "flexibleRollout" else {}}
+    record = {
+        "name": name,
+        "title": None,
+        "disabled": False,
+        "parameters": ROLLOUT if name == "flexibleRollout" else {},
+    }
     return record | lists | more
 
 
