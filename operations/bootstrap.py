@@ -1,22 +1,36 @@
-"""Prepare the database at each start. In an empty database, create the first administrator and API token."""
+"""Prepare the database at each start. In an empty database, create the first administrator, tokens and flags."""
 
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from flask import Flask
+from werkzeug.exceptions import HTTPException
 
+from operations.import_files import open_document
 from operations.postgres import migrate
 from rules.access import SYSTEM
-from rules.api_tokens import generate
+from rules.api_tokens import create, generate
+from rules.import_files import read_file
+from rules.import_report import Conflicts
+from rules.instance_import import import_contents
 from rules.passwords import PasswordHasher
+from serving.settings import SettingError
 from sql import events
 from sql.database import Connection, is_read_only
 from sql.events import Event
 from sql.people import roles, users
 from sql.tokens import api_tokens
+
+# The types of the tokens of applications, by the setting with the first ones.
+APPLICATION_TOKENS = {
+    "INIT_CLIENT_API_TOKENS": "client",
+    "INIT_BACKEND_API_TOKENS": "client",
+    "INIT_FRONTEND_API_TOKENS": "frontend",
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +47,7 @@ def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
 
     Return what was generated for an empty database, or None. If several processes start at once, one does the work and
     the others wait. Prints a note about an upgrade, and if the database is read-only. Raises DatabaseProblem if
-    PostgreSQL reports an error.
+    PostgreSQL reports an error, and SettingError if an empty database cannot be filled.
     """
     try:
         with migrate.open_database(url, config["DATABASE_POOLER"]) as conn, conn.transaction():
@@ -45,7 +59,12 @@ def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
                 message = f"Upgraded the schema from version {old_version} to {migrate.VERSION}."
                 print(message, file=sys.stderr, flush=True)
             if not users.any_exists(conn):
-                return create_administrator(conn, config)
+                first_start = create_administrator(conn, config)
+                create_contents(conn, config)
+                return first_start
+            if config["IMPORT_FILE"]:
+                message = "IMPORT_FILE is ignored, because only the first start with an empty database reads it."
+                print(message, file=sys.stderr, flush=True)
             if is_read_only(conn):
                 message = "The database is read-only. Requests that change something get 503 until it is writable."
                 print(message, file=sys.stderr, flush=True)
@@ -70,6 +89,40 @@ def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstSt
         None if config["INIT_ADMIN_PASSWORD"] else password,
         None if config["INIT_ADMIN_API_TOKENS"] else tokens[0],
     )
+
+
+def create_contents(conn: Connection, config: Mapping[str, Any]) -> None:
+    """Import the file in IMPORT_FILE, and create the tokens of applications. Raises SettingError."""
+    app = Flask(__name__)
+    app.config.from_mapping(config)
+    with app.app_context():
+        if config["IMPORT_FILE"]:
+            import_first_file(conn, config)
+        for setting, kind in APPLICATION_TOKENS.items():
+            tokens: Sequence[str] = config[setting] or ()
+            for number, secret in enumerate(tokens, start=1):
+                project, _, rest = secret.partition(":")
+                place = {"environment": rest.partition(".")[0], "projects": [] if project == "*" else [project]}
+                name = f"{setting.removesuffix('_API_TOKENS').lower().replace('_', '-')}-{number}"
+                token = {"name": name, "type": kind, "secret": secret, "expiresAt": None, **place}
+                try:
+                    create(conn, SYSTEM, token)
+                except HTTPException as error:
+                    raise SettingError(f"The setting {setting}, token {number}: {error.description}.") from None
+
+
+def import_first_file(conn: Connection, config: Mapping[str, Any]) -> None:
+    """Import the file in IMPORT_FILE and print the report. Raises SettingError if it is refused."""
+    path = config["IMPORT_FILE"]
+    try:
+        contents = read_file(open_document(path), str(path), config["IMPORT_PROJECT"], config["IMPORT_ENVIRONMENT"])
+        report = import_contents(conn, SYSTEM, contents)
+    except HTTPException as error:
+        raise SettingError(f"IMPORT_FILE: {error.description}") from None
+    except Conflicts as error:
+        raise SettingError("IMPORT_FILE: " + "\n".join(error.lines())) from None
+    for line in report.lines():
+        print(line if line.isprintable() else ascii(line), file=sys.stderr, flush=True)
 
 
 def announcement(first_start: FirstStart, base_url: str) -> str:

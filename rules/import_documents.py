@@ -49,12 +49,12 @@ class ImportedFlag:
 
 @dataclass(frozen=True)
 class Document:
-    """The valid entries of a document. segments: names of segments by their ids in the document."""
+    """The valid entries of a document. segments: by their ids in the document."""
 
     flags: list[ImportedFlag]
     context_fields: list[Json]
     tag_types: list[Json]
-    segments: dict[int, str]
+    segments: dict[int, Json]
 
     @property
     def links(self) -> list[Json]:
@@ -213,7 +213,7 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
     findings.add_error(
         "The document refers to this flag, but its features do not contain it.", described - names - findings.refused
     )
-    segments = {segment["id"]: segment["name"] for segment in entries["segments"]}
+    segments = {segment["id"]: segment for segment in entries["segments"]}
     for strategy in entries["featureStrategies"]:
         for segment in set(strategy["segments"]) - segments.keys():
             findings.add_error(

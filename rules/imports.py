@@ -1,7 +1,6 @@
 """Import the flags of a document by the rules of single flags, or only validate it."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from rules.constraints import check_strategies
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
+from rules.import_segments import add_missing_segments, with_own_segments
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types, remove_tags
@@ -136,31 +136,6 @@ def check_document(
     return document.without(archived)
 
 
-def with_own_segments(
-    conn: Connection, project: DictRow, document: Document, archived: Collection[str], findings: Findings
-) -> Document:
-    """Return the document with the ids of its segments in this instance.
-
-    Add an error for flags with segments that do not exist here, except archived flags.
-    """
-    names = set(document.segments.values())
-    existing = transfer.hold_segments(conn, names, project["id"]) if names else {}
-    users: dict[int, set[str]] = defaultdict(set)
-    for flag in document.flags:
-        for strategy in flag.strategies:
-            for number in strategy["segments"]:
-                users[number].add(flag.name)
-    for number, name in document.segments.items():
-        if name not in existing:
-            message = f"segments: no segment named {name} exists for all projects or for this one"
-            findings.add_error(message, users[number].difference(archived) if users[number] else [name])
-    own = {number: existing[name] for number, name in document.segments.items() if name in existing}
-    for flag in document.flags:
-        for strategy in flag.strategies:
-            strategy["segments"] = {own[number] for number in strategy["segments"] if number in own}
-    return document
-
-
 def warn_of_custom_types(conn: Connection, document: Document, findings: Findings) -> None:
     """Add a warning for each custom strategy type of the document."""
     types = hold_strategy_types(conn, {strategy["name"] for flag in document.flags for strategy in flag.strategies})
@@ -179,6 +154,7 @@ def write(
 ) -> None:
     """Write the flags of a document from check_document(). known: those that exist, locked."""
     add_missing_catalog(conn, actor, document, findings)
+    add_missing_segments(conn, actor, project, document, findings)
     tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
     check_tag_types(conn, tags, "featureTags", findings.refuse)
     by_name = {flag["name"]: flag for flag in known}

@@ -130,7 +130,7 @@ def write_catalog(move: Move) -> tuple[set[str], set[str]]:
     strategies += [place["defaultStrategy"] for project in contents.projects for place in project["environments"]]
     strategies = [strategy for strategy in strategies if strategy]
     variants = [variant for item in [*states, *strategies] for variant in item["variants"]]
-    lists = [item["constraints"] for item in [*strategies, *contents.segments]]
+    lists = [item.get("constraints", []) for item in [*strategies, *contents.segments]]
     lists += [variant.get("overrides") or [] for variant in variants]
     fields = {item["contextName"] for items in lists for item in items}
     sticky = {project["defaultStickiness"] for project in contents.projects}
@@ -169,7 +169,11 @@ def write_segments(move: Move) -> None:
         for number in strategy["segments"]
     }
     for segment in move.contents.segments:
-        if segment["project"] and not segments.hold_project(move.conn, segment["project"]):
+        if "constraints" not in segment and segment["name"] not in existing:
+            message = "does not exist here, and the file does not have its constraints"
+            move.report.conflict(f"Segment {segment['name']} {message}.")
+            continue
+        if segment.get("project") and not segments.hold_project(move.conn, segment["project"]):
             move.report.count("segment", "not moved")
             move.report.warn("This segment is not moved, because its project is not", segment["name"])
             continue
@@ -193,9 +197,9 @@ def write_segments(move: Move) -> None:
 def insert_segment(move: Move, segment: Json) -> int:
     """Insert a segment, and return its id."""
     warn_of_segment(move, segment)
-    columns = {key: segment[key] for key in ("name", "constraints", "description", "project")}
-    segment_id = segments.insert(move.conn, **columns, created_by=SYSTEM.name)
+    more = {"description": segment.get("description"), "project": segment.get("project"), "created_by": SYSTEM.name}
+    segment_id = segments.insert(move.conn, segment["name"], segment["constraints"], **more)
     record = segments.lock(move.conn, segment_id, None)
-    move.record("segment-created", project=segment["project"], data=record)
+    move.record("segment-created", project=segment.get("project"), data=record)
     move.report.count("segment", "new")
     return segment_id

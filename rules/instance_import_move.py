@@ -54,5 +54,5 @@ class Move:
 
 
 def differing(wanted: Json, found: Json, properties: tuple[str, ...]) -> list[str]:
-    """Return the properties whose values differ. No value, an empty one and null are equal."""
-    return [name for name in properties if (wanted.get(name) or None) != (found.get(name) or None)]
+    """Return the properties of a moved record whose values differ. No value, an empty one and null are equal."""
+    return [name for name in properties if name in wanted and (wanted[name] or None) != (found.get(name) or None)]

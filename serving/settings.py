@@ -4,6 +4,7 @@ A test compares them with docs/reference/settings.md.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,12 @@ from serving.setting_values import (
     database_url,
     folder,
     host,
+    identifier,
     number,
     origins,
     password,
     pooler,
+    scoped_tokens,
     switch,
     username,
 )
@@ -130,6 +133,19 @@ SETTINGS = (
         "first admin API tokens, separated by commas; default: one is generated and printed once",
         secret=True,
     ),
+    *(
+        Setting(
+            f"INIT_{kind}_API_TOKENS",
+            scoped_tokens,
+            None,
+            f"first {kind.lower()} API tokens, `project:environment.secret`, separated by commas or lines",
+            secret=True,
+        )
+        for kind in ("CLIENT", "BACKEND", "FRONTEND")
+    ),
+    Setting("IMPORT_FILE", folder, None, "first flags: an export document or a state file of Unleash, JSON or YAML"),
+    Setting("IMPORT_PROJECT", identifier, "default", "project for these flags, if the file has only one"),
+    Setting("IMPORT_ENVIRONMENT", identifier, "development", "environment for these flags, if the file has only one"),
     Setting("MAX_FLAGS", number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),
     Setting("MAX_PROJECTS", number(1, 100000), "500", "maximum projects, archived projects excluded"),
     Setting("MAX_ENVIRONMENTS", number(1, 1000), "50", "maximum environments"),
@@ -221,7 +237,8 @@ def read(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             errors.append(f"The setting {setting.name} {error}.")
             found[setting.name] = parsed(setting, None)
     # Our choice: the service and all commands use the same folder, whatever the current folder is.
-    found["DATA_DIR"] = FOLDER / found["DATA_DIR"]
+    for name in ("DATA_DIR", "IMPORT_FILE"):
+        found[name] = found[name] and FOLDER / found[name]
     for name, error in conflicts(found):
         errors.append(error)
         found[name] = parsed(BY_NAME[name], None)
@@ -244,6 +261,12 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
     if password is not None and len(password) < length:
         yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."
+    others: set[str] = set()
+    for name in (name for name in BY_NAME if re.fullmatch(r"INIT_[A-Z]+_API_TOKENS", name)):
+        tokens = found[name] or ()
+        for position in (position for position, token in enumerate(tokens, start=1) if token in others):
+            yield name, f"The setting {name} must not have a token of another setting; token {position} is one."
+        others.update(tokens)
 
 
 def default_address(found: Mapping[str, Any]) -> str:

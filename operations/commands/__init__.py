@@ -16,6 +16,7 @@ from operations.commands import (
     schema_diff,
     serve,
     signup_tokens,
+    transfer,
     users,
 )
 
@@ -28,7 +29,9 @@ program = click.Group(
         demo.demo,
         doctor.doctor,
         events.events,
+        transfer.export,
         flags.flag,
+        transfer.import_file,
         import_unleash.import_unleash,
         metrics.metrics,
         migrate.migrate,

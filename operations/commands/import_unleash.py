@@ -13,6 +13,7 @@ from operations.commands.output import cell, say
 from operations.unleash.client import Unleash
 from operations.unleash.server import read_server
 from rules.access import SYSTEM
+from rules.import_contents import Contents
 from rules.import_report import Conflicts
 from rules.instance_import import import_contents
 from sql.database import connection, rolled_back_transaction, transaction_or_savepoint
@@ -46,6 +47,11 @@ def import_unleash(
     """
     began = time.monotonic()
     contents = read_server(open_server(url, token_file, ca_file), projects, with_users=with_users)
+    write_contents(contents, began, dry_run=dry_run)
+
+
+def write_contents(contents: Contents, began: float, *, dry_run: bool) -> None:
+    """Write the contents of a move, and print the report or the conflicts. began: when the command began."""
     try:
         with connection() as conn, rolled_back_transaction(conn) if dry_run else transaction_or_savepoint(conn):
             report = import_contents(conn, SYSTEM, contents)

@@ -16,7 +16,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_ope
 
 import click
 
-from operations.unleash.shapes import Unfit, fit
+from rules.import_shapes import Unfit, fit
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -4,10 +4,10 @@ from collections import defaultdict
 from itertools import count
 from urllib.parse import quote
 
-from operations.unleash import shapes
 from operations.unleash.client import Unleash
-from operations.unleash.shapes import Json
+from rules import import_shapes as shapes
 from rules.import_contents import Contents
+from rules.import_shapes import Json
 
 # A flag and an environment.
 Place = tuple[str, str]

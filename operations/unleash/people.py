@@ -3,10 +3,10 @@
 from typing import Any
 from urllib.parse import quote
 
-from operations.unleash import shapes
 from operations.unleash.client import Unleash
-from operations.unleash.shapes import Json
+from rules import import_shapes as shapes
 from rules.import_contents import Contents
+from rules.import_shapes import Json
 
 CUSTOM = ("root-custom", "custom")
 

@@ -6,9 +6,10 @@ from urllib.parse import quote
 
 import click
 
-from operations.unleash import people, shapes
+from operations.unleash import people
 from operations.unleash.client import Unleash
 from operations.unleash.flags import read_flags
+from rules import import_shapes as shapes
 from rules.import_contents import Contents
 
 OLDEST = 5
@@ -16,7 +17,6 @@ OLDEST = 5
 OURS = "Flag administration"
 CONFIG = {"name": "", "versionInfo?": {"current": {"oss": "", "enterprise": ""}}}
 # Every project begins with this colour of a tag type.
-WHITE = "#FFFFFF"
 UNREADABLE = "favourites, personal tokens, usage, lifecycle stages, change requests, SSO settings and banners"
 
 
@@ -95,7 +95,7 @@ def read_catalog(server: Unleash, contents: Contents) -> None:
         fields = {field["name"]: field for field in own} | fields
     contents.context_fields = list(fields.values())
     contents.tag_types = server.get("/api/admin/tag-types", {"tagTypes": [shapes.TAG_TYPE]})["tagTypes"]
-    coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, WHITE)]
+    coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
     contents.warn("Colours of tag types are not stored here", coloured)
     contents.tags = server.get("/api/admin/tags", {"tags": [shapes.TAG]})["tags"]
     types = server.get("/api/admin/strategies", {"strategies": [shapes.STRATEGY_TYPE]})["strategies"]

@@ -152,12 +152,20 @@ class ImportedContextField(OpenBody, CreateContextField):
 
 
 class ImportedSegment(OpenBody):
-    """A segment that the strategies use. The instance must have a segment with this name."""
+    """A segment that the strategies use. If it does not exist, the import creates it with the constraints."""
 
-    example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers"}
+    example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers", "constraints": [Constraint.example]}
+    beyond_json_schema: ClassVar[str] = Constraint.beyond_json_schema
 
     id = Integer(min=1, required=True, description="Id that the strategies of this document use.")
     name = Text(min=1, max=255, required=True, description="Name of the segment.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, description="Description.")
+    project = Text(
+        allow_none=True,
+        load_default=None,
+        description="Id of a project. With one, a new segment is for the project of the request, otherwise for all.",
+    )
+    constraints = ListOf(Nested(ImportedConstraint), description="Constraints. Without them, the segment must exist.")
 
 
 class ImportedTagType(OpenBody, CreateTagType):
@@ -210,6 +218,13 @@ class Entries(ListOf):
         return ListOf(Raw(allow_none=True), max=MAX_ENTRIES).load_value(value)
 
 
+def refuse_state_file(data: Any) -> Any:
+    """Return the data. Raise ValidationError for a state file of Unleash 3 to 5, which has other lists."""
+    if isinstance(data, dict) and data.get("version") in (1, 2, 3, 4) and "features" in data:
+        raise ValidationError("must not be a state file. Import it with the command ./flags import FILE")
+    return data
+
+
 class FlagDocument(OpenBody):
     """A document that this service or a compatible one exported."""
 
@@ -223,6 +238,10 @@ class FlagDocument(OpenBody):
         "featureTags": [ImportedTag.example],
         "dependencies": [],
     }
+
+    @pre_load
+    def refuse_state_file(self, data: Any, **_: Any) -> Any:
+        return refuse_state_file(data)
 
     features = Entries(Nested(ImportedFeature), required=True, description="The flags.")
     featureStrategies = Entries(Nested(ImportedStrategy), required=True, description="Strategies of the flags.")
@@ -253,3 +272,7 @@ class ImportFlags(Body):
     project = Text(min=1, required=True, description="Id of the project for the flags.")
     environment = Text(min=1, required=True, description="Environment for their strategies, variants and states.")
     data = Nested(FlagDocument, required=True, description="The document.")
+
+    @pre_load
+    def refuse_state_file(self, data: Any, **_: Any) -> Any:
+        return refuse_state_file(data)

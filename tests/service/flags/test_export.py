@@ -175,7 +175,8 @@ def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor
     assert document["featureStrategies"] == [expected]
     assert list(document["featureStrategies"][0]) == list(expected)
     assert document["featureEnvironments"][0]["variants"] == [BLUE | {"overrides": overrides}]
-    assert document["segments"] == [{"id": ape, "name": "ape"}, {"id": zebra, "name": "zebra"}]
+    empty = {"description": None, "project": None, "constraints": []}
+    assert document["segments"] == [{"id": ape, "name": "ape"} | empty, {"id": zebra, "name": "zebra"} | empty]
     assert [field["name"] for field in document["contextFields"]] == ["country", "plan", "team", "userId"]
     first = {"name": "country", "description": None, "stickiness": True, "sortOrder": 1, "legalValues": legal}
     assert document["contextFields"][0] == first

@@ -381,6 +381,9 @@ def test_errors_of_several_flags_are_reported_at_once(alice):
 LACKING = "You lack these permissions in project default and environment development."
 HERE = ["UPDATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT"]
 VARIANTS = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
+NEW_STRATEGY = ["CREATE_FEATURE", "CREATE_FEATURE_STRATEGY"]
+WITH_SEGMENT = document("f", featureStrategies=[strategy(segments=[1])])
+SEGMENT = {"id": 1, "name": "beta", "constraints": []}
 
 
 @pytest.mark.parametrize(
@@ -401,6 +404,8 @@ VARIANTS = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
         (document("f", featureTags=[TAG], tagTypes=[{"name": "team"}]), ["CREATE_FEATURE", "CREATE_TAG_TYPE"]),
         (document(contextFields=[{"name": "country"}]), ["CREATE_CONTEXT_FIELD"]),
         (document("f", "g", dependencies=[links("f", "g")]), ["CREATE_FEATURE", "UPDATE_FEATURE_DEPENDENCY"]),
+        (WITH_SEGMENT | {"segments": [SEGMENT]}, [*NEW_STRATEGY, "CREATE_SEGMENT"]),
+        (WITH_SEGMENT | {"segments": [SEGMENT | {"project": "any"}]}, [*NEW_STRATEGY, "UPDATE_PROJECT_SEGMENT"]),
     ],
 )
 def test_the_permissions_are_those_of_what_would_be_done(world, conn, victor, data, permissions):

@@ -1,4 +1,4 @@
-"""Check the answers of another server: keep what a move reads, and refuse other types."""
+"""Check what another server or a file has: keep what a move reads, and refuse other types."""
 
 import json
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ class Unfit(ValueError):
     """The answer has another shape. The message names the property."""
 
 
-def fit(value: Any, shape: Any, name: str = "the answer") -> Any:
+def fit(value: Any, shape: Any, name: str = "") -> Any:
     """Return the parts of a parsed answer that the shape describes. Raises Unfit if one has another type.
 
     A shape is a dict of shapes, a list of one shape, a type, a function, or the default for a missing value and null.
@@ -24,21 +24,21 @@ def fit(value: Any, shape: Any, name: str = "the answer") -> Any:
     """
     if isinstance(shape, dict):
         if not isinstance(value, dict):
-            raise Unfit(f"{name} must be an object")
+            raise Unfit(f"{name or 'the answer'} must be an object")
         optional = {key for key in shape if key.endswith("?") and value.get(key[:-1]) is None}
         keys = {key: key.removesuffix("?") for key in shape if key not in optional}
-        return {key: fit(value.get(key), shape[marked], key) for marked, key in keys.items()}
+        return {key: fit(value.get(key), shape[marked], f"{name}.{key}".lstrip(".")) for marked, key in keys.items()}
     if isinstance(shape, list):
         if not isinstance(value, list | None):
-            raise Unfit(f"{name} must be an array")
-        return [fit(item, shape[0], name) for item in value or ()]
+            raise Unfit(f"{name or 'the answer'} must be an array")
+        return [fit(item, shape[0], f"{name}.{place}".lstrip(".")) for place, item in enumerate(value or ())]
     if isinstance(value, str) and (problem := unstorable(value)):
         raise Unfit(f"{name} {problem}")
     if isinstance(value, int) and abs(value) > INT4_MAX:
         raise Unfit(f"{name} is too large")
     if isinstance(shape, type | UnionType):
         if not isinstance(value, shape):
-            raise Unfit(f"{name} has an unknown type")
+            raise Unfit(f"{name} {'is missing' if value is None else 'has an unknown type'}")
         return value
     if callable(shape):
         try:
@@ -79,6 +79,8 @@ def in_order(strategies: list[Json]) -> list[Json]:
     return [{key: item for key, item in strategy.items() if key not in dropped} for strategy in ordered]
 
 
+# The colour of tag types without one.
+WHITE = "#FFFFFF"
 LEGAL_VALUE = {"value": str, "description?": str}
 CONSTRAINT = {
     "contextName": str, "operator": str, "values": [str], "value?": str, "inverted": False, "caseInsensitive": False,
