@@ -138,7 +138,7 @@ def test_frontend_tokens_work(moved: Moved) -> None:
 
 def test_a_dry_run_writes_nothing_and_prints_the_same_report(moved: Moved) -> None:
     assert moved.states[0] == moved.states[1]
-    first, *report, last = moved.report.splitlines()
+    first, *report, last = [line for line in moved.report.splitlines() if "/reset-password?token=" not in line]
     assert moved.dry_run.splitlines()[:-1] == [f"{first}{' ' * 12}[Dry run: nothing was written.]", *report]
     assert last.startswith("Moved ")
     assert moved.dry_run.splitlines()[-1] == f"Would move {last.removeprefix('Moved ').rpartition(' in ')[0]}."
@@ -159,3 +159,22 @@ def test_the_report_contains_no_secret(moved: Moved) -> None:
     random_parts = {token["secret"].rpartition(".")[2] for token in tokens} - {""}
     texts = moved.dry_run + moved.report + moved.second
     assert [part for part in random_parts if len(part) > 10 and part in texts] == []
+
+
+def test_people_move_with_their_roles(moved: Moved) -> None:
+    if not moved.old.accepts("GET", "/api/admin/groups"):
+        return
+    for server in (moved.old, moved.new):
+        [group] = server.get("/api/admin/groups")["groups"]
+        assert (group["name"], group["mappingsSSO"], group["rootRole"]) == ("Payments", ["pay"], 2)
+        assert [member["user"]["email"] for member in group["users"]] == ["anna@example.com"]
+        roles = {role["id"]: role["name"] for role in server.get("/api/admin/roles")["roles"]}
+        access = server.get("/api/admin/projects/shop/access")
+        held = {holder["name"]: {roles[id] for id in holder["roles"]} for holder in access["users"] + access["groups"]}
+        assert held == {name: {"Release manager", "Member"} for name in ("anna", "bert", "Payments")}
+        [account] = server.get("/api/admin/service-account")["serviceAccounts"]
+        assert (account["username"], account["rootRole"]) == ("terraform", 2)
+    links = moved.report.splitlines()[-2:]
+    assert [link.partition(" ")[0] for link in links] == ["anna@example.com", "bert@example.com"]
+    token = links[0].rpartition("=")[2]
+    assert moved.new.send("GET", f"/auth/reset/validate?token={token}")[0] == 200
