@@ -28,23 +28,20 @@ def with_own_segments(
     """
     by_name = {segment["name"]: segment for segment in document.segments.values()}
     existing = transfer.hold_segments(conn, by_name, project["id"]) if by_name else {}
-    own: dict[str, int] = {}
-    for name, segment in by_name.items():
-        if name in existing:
-            own[name] = existing[name]["id"]
-            if segment.get("constraints", existing[name]["constraints"]) != existing[name]["constraints"]:
-                findings.warn(OTHER, [name])
-        elif "constraints" in segment and not segments.is_taken(conn, name):
-            own[name] = -segment["id"]
-    users = users_of(document)
+    users, own = users_of(document), dict[int, int]()
     for number, segment in document.segments.items():
-        if segment["name"] not in own:
-            message = f"segments: no segment named {segment['name']} exists for all projects or for this one"
-            findings.add_error(message, users[number].difference(archived) if users[number] else [segment["name"]])
-    replace(
-        document,
-        {number: own[segment["name"]] for number, segment in document.segments.items() if segment["name"] in own},
-    )
+        name, here = segment["name"], existing.get(segment["name"])
+        if here:
+            own[number] = here["id"]
+            findings.warn(
+                OTHER, [name] if segment.get("constraints", here["constraints"]) != here["constraints"] else []
+            )
+        elif "constraints" in segment and not segments.is_taken(conn, name):
+            own[number] = -by_name[name]["id"]
+        else:
+            message = f"segments: no segment named {name} exists for all projects or for this one"
+            findings.add_error(message, users[number].difference(archived) if users[number] else [name])
+    replace(document, own)
     return document
 
 

@@ -160,8 +160,6 @@ def scoped_tokens(text: str) -> tuple[str, ...]:
         if not SCOPED_TOKEN.fullmatch(token) or not (16 <= len(token) <= 255 and token.isprintable()):
             form = "must be tokens project:environment.secret of 16 to 255 characters, for one project or * and for one"
             raise ValueError(f"{form} environment, separated by commas or lines; token {position} is not")
-        if token in tokens[: position - 1]:
-            raise ValueError(f"must not contain a token twice; token {position} is not new")
     return tuple(tokens)
 
 

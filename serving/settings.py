@@ -4,7 +4,6 @@ A test compares them with docs/reference/settings.md.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +142,7 @@ SETTINGS = (
         )
         for kind in ("CLIENT", "BACKEND", "FRONTEND")
     ),
-    Setting("IMPORT_FILE", folder, None, "first flags: an export document or a state file of Unleash, JSON or YAML"),
+    Setting("IMPORT_FILE", folder, None, "first flags: an export document or a state file of Unleash, in JSON"),
     Setting("IMPORT_PROJECT", identifier, "default", "project for these flags, if the file has only one"),
     Setting("IMPORT_ENVIRONMENT", identifier, "development", "environment for these flags, if the file has only one"),
     Setting("MAX_FLAGS", number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),
@@ -261,12 +260,6 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
     if password is not None and len(password) < length:
         yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."
-    others: set[str] = set()
-    for name in (name for name in BY_NAME if re.fullmatch(r"INIT_[A-Z]+_API_TOKENS", name)):
-        tokens = found[name] or ()
-        for position in (position for position, token in enumerate(tokens, start=1) if token in others):
-            yield name, f"The setting {name} must not have a token of another setting; token {position} is one."
-        others.update(tokens)
 
 
 def default_address(found: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from operations.commands.database import DatabaseCommand
 from operations.commands.events import new_file
 from operations.commands.import_unleash import write_contents
 from operations.import_files import open_document, read_document
+from operations.yaml_files import parse_yaml
 from rules.import_files import read_file
 from rules.refusals import first_five
 from serving.responses import bounded
@@ -38,7 +39,7 @@ def import_file(file: Path, environment: str | None, project: str | None, *, dry
     transaction. Records that exist here stay as they are, so that you can repeat the command.
     """
     began, name = time.monotonic(), "stdin" if str(file) == "-" else str(file)
-    document = read_document(sys.stdin.buffer, name) if name == "stdin" else open_document(file)
+    document = read_document(sys.stdin.buffer, name, parse_yaml) if name == "stdin" else open_document(file, parse_yaml)
     write_contents(read_file(document, name, project, environment), began, dry_run=dry_run)
 
 

@@ -8,6 +8,7 @@ import pytest
 from werkzeug.exceptions import BadRequest
 
 from operations.import_files import open_document, read_document
+from operations.yaml_files import parse_yaml
 from sql.database import connect
 from tests.support.command_line import CommandLine
 from tests.support.documents import IMPORT, body, document, state, strategy
@@ -192,11 +193,11 @@ def test_a_compressed_export_is_imported(own, tmp_path):
 
 
 def loaded(text):
-    return read_document(BytesIO(text.encode()), "flags.yml")
+    return parse_yaml(text.encode(), "flags.yml")
 
 
 def test_yaml_and_json_of_a_server_are_equal():
-    assert open_document(FILES / "state-5.12.8.yaml") == parsed(f"state-{STATES[4]}.json")
+    assert open_document(FILES / "state-5.12.8.yaml", parse_yaml) == parsed(f"state-{STATES[4]}.json")
 
 
 def test_plain_words_are_those_of_json():

@@ -103,6 +103,7 @@ def test_the_settings_name_the_project_and_the_environment(empty, tmp_path):
     [
         (None, "IMPORT_FILE: {} cannot be read: No such file or directory."),
         ("{", "IMPORT_FILE: {} is not valid JSON: it cannot be parsed."),
+        ("version: 1", "IMPORT_FILE: {} is not valid JSON: it cannot be parsed."),
         ("{}", "IMPORT_FILE: {} is neither an export document nor a state file of Unleash."),
         ('{"version": 1, "features": [{"name": 7}]}', "IMPORT_FILE: {} cannot be read: features.0.name is invalid."),
         (
@@ -123,6 +124,7 @@ def test_a_broken_file_leaves_the_database_empty(empty, tmp_path, text, message)
 @pytest.mark.parametrize(
     ("token", "problem"),
     [
+        (TOKEN, "secret: an API token with this secret already exists"),
         ("moon:production.0123456789", "projects: unknown projects: moon"),
         ("*:moon.0123456789", "environment: must be an existing environment"),
     ],
@@ -131,3 +133,10 @@ def test_a_token_for_nothing_leaves_the_database_empty(empty, token, problem):
     for kind in ("CLIENT", "BACKEND", "FRONTEND"):
         message = refused(empty, **{f"INIT_{kind}_API_TOKENS": f"{TOKEN},{token}"})
         assert message == f"The setting INIT_{kind}_API_TOKENS, token 2: {problem}."
+
+
+@pytest.mark.parametrize("first", ["INIT_ADMIN_API_TOKENS", "INIT_CLIENT_API_TOKENS"])
+def test_two_settings_cannot_have_the_same_token(empty, first):
+    message = refused(empty, **{first: TOKEN, "INIT_FRONTEND_API_TOKENS": TOKEN})
+    expected = "The setting INIT_FRONTEND_API_TOKENS, token 1: secret: an API token with this secret already exists."
+    assert message == expected
