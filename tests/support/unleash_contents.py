@@ -143,7 +143,7 @@ class Filling:
         api.accepts("POST", "/api/admin/environments/lab/off")
         permissions = [{"name": "UPDATE_FEATURE_ENVIRONMENT", "environment": "production"}, {"name": "UPDATE_FEATURE"}]
         role: Json = {"name": "Release manager", "description": "Switches flags", "permissions": permissions}
-        releasing = api.post("/api/admin/roles", role)["id"]
+        releasing = api.post("/api/admin/roles", role)["roles"]["id"]
         people = [
             api.post("/api/admin/user-admin", {"email": f"{name}@example.com", "name": name, "rootRole": 3})["id"]
             for name in ("anna", "bert")

@@ -13,6 +13,7 @@ import pytest
 from sql.database import connect
 from tests.support.command_line import run_flags
 from tests.support.fingerprint import fingerprint
+from tests.support.instance import ADMIN_KEY
 from tests.support.moved_documents import context, differences
 from tests.support.service import Service
 from tests.support.unleash import ADMIN_TOKEN, VERSIONS, Api, unleash_server
@@ -85,7 +86,7 @@ def moved(request, make_database: Callable[..., str], tmp_path_factory: pytest.T
         answers.append(read(old))
         (folder / "new").mkdir()
         with Service(url, folder / "new") as service:
-            yield Moved(old, Api(service.origin), url, *outputs, states, answers)
+            yield Moved(old, Api(service.origin, ADMIN_KEY), url, *outputs, states, answers)
 
 
 def read(old: Api) -> Any:
