@@ -25,7 +25,7 @@ def warn_with(move: Move) -> Refuse:
 
     def warn(error: HTTPException, names: Collection[str]) -> None:
         for name in names:
-            problem = SPECIFIC.sub("", error.description or "")
+            problem = SPECIFIC.sub("", error.description or "").rstrip(".")
             move.report.warn(f"Moved as it is, although requests refuse it ({problem})", name)
 
     return warn

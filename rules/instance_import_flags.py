@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.dependencies import add_dependencies
-from rules.flags import flag_event
+from rules.flags import change_flags, flag_event
 from rules.import_contents import Json
 from rules.instance_import_findings import warn_of_flags
 from rules.instance_import_move import STRATEGY, Move, differing
@@ -22,7 +22,7 @@ from sql.flags import records as flag_records
 BATCH = 200
 COMPARED = ("type", "description", "stale", "impressionData", "tags", "dependencies")
 VARIANT = ("name", "weight", "weightType", "stickiness", "payload")
-COLUMNS = ("name", "type", "description", "stale", "impressionData", "createdAt", "archivedAt")
+COLUMNS = ("name", "type", "description", "impressionData", "createdAt", "archivedAt")
 OFF = {"enabled": False, "strategies": [], "variants": []}
 
 
@@ -113,7 +113,7 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     warn_of_flags(move, project, new)
     conn, actor = move.conn, move.actor
     columns = [{key: flag[key] for key in COLUMNS} for flag in new]
-    added = {flag["name"]: flag for flag in flags.insert(conn, project, columns, None)}
+    added = {flag["name"]: flag for flag in flags.insert(conn, project, columns, None, keep_dates=True)}
     if len(added) < len(new):
         raise Conflict("One of the flags was created here during the move. Start the move again.")
     move.record_all([flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added.values()])
@@ -126,9 +126,9 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     add_tags(conn, actor, [(added[flag["name"]], tag) for flag in new for tag in flag["tags"]])
     for flag in new:
         insert_links(move, added[flag["name"]], flag["links"])
-    stale = [flag_event("feature-stale-on", actor, added[flag["name"]]) for flag in new if flag["stale"]]
-    archived = [flag_event("feature-archived", actor, added[flag["name"]]) for flag in new if flag["archivedAt"]]
-    move.record_all(stale + archived)
+    change_flags(conn, actor, [(added[flag["name"]], {"stale": flag["stale"]}) for flag in new])
+    archived = [added[flag["name"]] for flag in new if flag["archivedAt"]]
+    move.record_all([flag_event("feature-archived", actor, flag) for flag in archived])
     move.report.count("flag", "new", len(new))
 
 
@@ -152,14 +152,11 @@ def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None
     if rows:
         insert_strategies(conn, actor, owners, rows)
     varied = [flag for flag in places if states[flag["id"]]["variants"]]
-    place = {"environment": environment, "strategyId": None}
-    variants.insert(
-        conn, [{"flagId": flag["id"], "variants": in_order(states[flag["id"]]["variants"]), **place} for flag in varied]
-    )
+    own = [{"flagId": flag["id"], "variants": in_order(states[flag["id"]]["variants"])} for flag in varied]
+    variants.insert(conn, [owner | {"environment": environment, "strategyId": None} for owner in own])
     for flag in varied:
-        data = {"variants": states[flag["id"]]["variants"]}
-        about = {"data": data, "pre_data": {"variants": []}}
-        log.append(flag_event("feature-environment-variants-updated", actor, flag, **about))
+        data, before = {"variants": states[flag["id"]]["variants"]}, {"variants": []}
+        log.append(flag_event("feature-environment-variants-updated", actor, flag, data=data, pre_data=before))
     on = [flag for flag in places if states[flag["id"]]["enabled"]]
     environments.switch(conn, [flag["id"] for flag in on], environment, enabled=True, since_creation=True)
     move.record_all([*log, *(flag_event("feature-environment-enabled", actor, flag) for flag in on)])

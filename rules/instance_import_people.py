@@ -25,6 +25,8 @@ def write_people(move: Move) -> None:
     contents = move.contents
     here = {role["name"].lower(): role for role in records_of(roles.list_all(move.conn))}
     ids = {role["id"]: write_role(move, role, here) for role in contents.roles}
+    if move.report.conflicts:
+        return
     root = ROOT_ROLES | {role["id"]: ids[role["id"]] for role in contents.roles if role["type"].startswith("root")}
     in_projects = {role["id"]: ids[role["id"]] for role in contents.roles if not role["type"].startswith("root")}
     members = {user["id"]: user_id for user in contents.users if (user_id := write_user(move, user, root))}

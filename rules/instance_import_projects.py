@@ -80,12 +80,11 @@ def link_environments(move: Move, project_id: str, places: Collection[str], need
 def usable_naming(move: Move, project: Json) -> Json | None:
     """Return the naming pattern of a project with its example and description, or None if there is no usable one."""
     pattern = (project["featureNaming"] or {}).get("pattern")
+    if not pattern:
+        return None
     try:
-        return (
-            {"example": None, "description": None, **project["featureNaming"]}
-            if pattern and naming.compiled(pattern)
-            else None
-        )
+        naming.compiled(pattern)
+        return {"example": None, "description": None, **project["featureNaming"]}
     except naming.PatternError as error:
         move.report.warn("The naming pattern of this project is left out", f"{project['id']} ({pattern} {error})")
         return None
@@ -108,10 +107,8 @@ def write_default_strategy(move: Move, project_id: str, environment: str, strate
     """Set the default strategy of an environment that has none."""
     link = environments.lock_link(move.conn, project_id, environment)
     wanted = move.with_segments_here({key: strategy[key] for key in STRATEGY if key in strategy})
-    if link and link["default_strategy"]:
-        move.report.compare(
-            "default strategy", f"{environment} of {project_id}", differing(wanted, link["default_strategy"], STRATEGY)
-        )
+    if link and (found := link["default_strategy"]):
+        move.report.compare("default strategy", f"{environment} of {project_id}", differing(wanted, found, STRATEGY))
     elif link:
         environments.set_default_strategy(move.conn, project_id, environment, wanted)
         about = {"project": project_id, "environment": environment}

@@ -195,12 +195,13 @@ def get_list(
 INSERT: LiteralString = f"""
     WITH added AS (
         INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by,
-                           created_at, stale_since, archived_at)
+                           created_at, archived_at)
         SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s,
-               coalesce("createdAt", now()), CASE WHEN stale THEN now() END, "archivedAt"
+               coalesce(CASE WHEN %(keep_dates)s THEN "createdAt" END, now()),
+               CASE WHEN %(keep_dates)s THEN "archivedAt" END
           FROM json_to_recordset(%(flags)s::json)
             AS new (name text, type text, description text, "impressionData" boolean, "createdAt" timestamptz,
-                    stale boolean, "archivedAt" timestamptz)
+                    "archivedAt" timestamptz)
          ORDER BY name
         ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING
         RETURNING {STATE}
@@ -216,15 +217,21 @@ INSERT: LiteralString = f"""
 
 
 def insert(
-    conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None, token: str | None = None
+    conn: Connection,
+    project: str,
+    flags: Sequence[Mapping[str, Any]],
+    user_id: int | None,
+    token: str | None = None,
+    *,
+    keep_dates: bool = False,
 ) -> list[DictRow]:
     """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
-    Flags of another instance can also have createdAt, stale and archivedAt. user_id, token: the user, or the name of
-    the API token, that creates them. The service itself has neither. Flags whose names are in use, also by archived
+    user_id, token: the user, or the name of the API token, that creates them. The service itself has neither.
+    keep_dates: they also have createdAt (None: now) and archivedAt. Flags whose names are in use, also by archived
     flags, are omitted.
     """
-    params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token}
+    params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token, "keep_dates": keep_dates}
     return rows(conn, INSERT, params)
 
 
