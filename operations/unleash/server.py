@@ -88,7 +88,7 @@ def read_catalog(server: Unleash, contents: Contents) -> None:
     for project in projects:
         own = server.get(path_of(project, "context"), (shapes.CONTEXT_FIELD,), missing=(404,)) or ()
         new = {field["name"]: field for field in own if field["name"] not in fields}
-        twice = [field["name"] for field in own if field["name"] in fields]
+        twice = [field["name"] for field in own if fields.get(field["name"], field) != field]
         contents.warn(f"Context fields of project {project} become fields of all projects", new)
         contents.warn(f"Context fields of project {project} are not moved, because others have their names", twice)
         fields |= new

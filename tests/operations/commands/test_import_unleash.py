@@ -232,8 +232,9 @@ def test_only_the_named_projects_move(own, old, token):
 
 
 def test_context_fields_of_a_project_become_general(own, old, token):
-    old.answers["/api/admin/context"] = [{"name": "plan"}]
-    old.answers[f"{PROJECT}/context"] = [{"name": "tier"}, {"name": "plan"}]
+    both = {"name": "country", "stickiness": True}
+    old.answers["/api/admin/context"] = [{"name": "plan"}, both]
+    old.answers[f"{PROJECT}/context"] = [{"name": "tier"}, {"name": "plan", "stickiness": True}, both]
     lines = moves(own, old, token)
     assert "  Context fields of project default become fields of all projects: tier." in lines
     message = "  Context fields of project default are not moved, because others have their names: plan."
