@@ -20,7 +20,8 @@ def fit(value: Any, shape: Any, name: str = "") -> Any:
     """Return the parts of a parsed answer that the shape describes. Raises Unfit if one has another type.
 
     A shape is a dict of shapes, a list of one shape, a type, a function, or the default for a missing value and null.
-    A missing list is empty. A key that ends with ? is left out of the result if its value is missing or null.
+    A missing list is empty. A tuple of one shape is a list that must not be missing. A key that ends with ? is left
+    out of the result if its value is missing or null.
     """
     if isinstance(shape, dict):
         if not isinstance(value, dict):
@@ -28,8 +29,8 @@ def fit(value: Any, shape: Any, name: str = "") -> Any:
         optional = {key for key in shape if key.endswith("?") and value.get(key[:-1]) is None}
         keys = {key: key.removesuffix("?") for key in shape if key not in optional}
         return {key: fit(value.get(key), shape[marked], f"{name}.{key}".lstrip(".")) for marked, key in keys.items()}
-    if isinstance(shape, list):
-        if not isinstance(value, list | None):
+    if isinstance(shape, list | tuple):
+        if not isinstance(value, list if isinstance(shape, tuple) else list | None):
             raise Unfit(f"{name or 'the answer'} must be an array")
         return [fit(item, shape[0], f"{name}.{place}".lstrip(".")) for place, item in enumerate(value or ())]
     if isinstance(value, str) and (problem := unstorable(value)):

@@ -4,17 +4,18 @@ import json
 import ssl
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-import click
+from click import ClickException, progressbar
 
 from rules.import_shapes import Unfit, fit
 
@@ -33,14 +34,12 @@ class SameServer(HTTPRedirectHandler):
     """Follows redirects of the same server. Other servers must not get the token."""
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
-        """Return the next request. Raises ClickException for another server, and for one without TLS after TLS."""
+        """Return the next request. Raises ClickException for another server, and for http after https."""
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if after.netloc.lower() != before.netloc.lower() or after.scheme not in (before.scheme, "https"):
             fp.close()
             server = f"{after.scheme}://{after.netloc}"
-            raise click.ClickException(
-                f"{req.full_url} redirects to {server}. If that is your server, use its address."
-            )
+            raise ClickException(f"{req.full_url} redirects to {server}. If that is your server, use its address.")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -59,20 +58,34 @@ class Unleash:
             try:
                 context.load_verify_locations(ca_file)
             except OSError:
-                raise click.ClickException(f"{ca_file} contains no certificate in PEM format.") from None
+                raise ClickException(f"{ca_file} contains no certificate in PEM format.") from None
         self._opener = build_opener(HTTPSHandler(context=context), SameServer)
         self._resume_at = 0.0
 
-    def get(self, path: str, shape: Any, *, missing: Iterable[int] = ()) -> Any:
-        """Return the answer to GET, in the shape that fit() describes, or None if its status is one of missing.
+    def get(self, path: str, shape: Any, *, missing: Collection[int] = (), body: Any = None) -> Any:
+        """Return the answer to GET, or to POST if there is a body, in the shape that fit() describes.
 
-        Raises ClickException for all other errors.
+        Returns None if the status is one of missing. Raises ClickException for all other errors.
         """
-        return self._request("GET", path, None, shape, missing)
-
-    def post(self, path: str, body: Any, shape: Any, *, missing: Iterable[int] = ()) -> Any:
-        """Do the same with POST."""
-        return self._request("POST", path, json.dumps(body).encode(), shape, missing)
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(self.url + path, data, self._headers)  # noqa: S310
+        asked = f"{request.get_method()} {path}"
+        status, text = self._send(request)
+        if status in missing:
+            return None
+        if status == 401:
+            advice = "Use an admin token of that server."
+            raise ClickException(f"{self.url} does not accept the token in {self._token_file}. {advice}")
+        if status == 403:
+            raise self.no_admin()
+        if not 200 <= status < 300:
+            raise ClickException(f"{self.url} answered {asked} with status {status}.")
+        try:
+            return fit(json.loads(text), shape)
+        except Unfit as error:
+            raise ClickException(f"{self.url} answered {asked} in an unknown form: {error}.") from None
+        except (ValueError, RecursionError):
+            raise self.no_unleash(f"{asked} returned no JSON") from None
 
     def each(self, function: Callable[[Item], Result], items: Collection[Item], label: str = "") -> list[Result]:
         """Return the result of the function for each item. MAX_REQUESTS calls run at a time.
@@ -81,42 +94,20 @@ class Unleash:
         """
         pool = ThreadPoolExecutor(MAX_REQUESTS)
         try:
-            results = pool.map(function, items)
-            if not label:
+            with progressbar(
+                pool.map(function, items), len(items), label, hidden=not label, file=sys.stderr
+            ) as results:
                 return list(results)
-            with click.progressbar(results, len(items), label, file=sys.stderr) as bar:
-                return list(bar)
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _request(self, method: str, path: str, body: bytes | None, shape: Any, missing: Iterable[int]) -> Any:
-        request = Request(self.url + path, body, self._headers, method=method)  # noqa: S310
-        status, text = self._send(request)
-        if status in missing:
-            return None
-        if status == 401:
-            advice = "Use an admin token of that server."
-            raise click.ClickException(f"{self.url} does not accept the token in {self._token_file}. {advice}")
-        if status == 403:
-            raise self.no_admin()
-        if not 200 <= status < 300:
-            raise click.ClickException(f"{self.url} answered {method} {path} with status {status}.")
-        try:
-            answer = json.loads(text)
-        except (ValueError, RecursionError):
-            raise self.no_unleash(f"{method} {path} returned no JSON") from None
-        try:
-            return fit(answer, shape)
-        except Unfit as error:
-            raise click.ClickException(f"{self.url} answered {method} {path} in an unknown form: {error}.") from None
-
-    def no_admin(self) -> click.ClickException:
+    def no_admin(self) -> ClickException:
         """Return the error for a token that is valid and no admin token."""
-        return click.ClickException(f"The token in {self._token_file} is no admin token.")
+        return ClickException(f"The token in {self._token_file} is no admin token.")
 
-    def no_unleash(self, reason: str) -> click.ClickException:
+    def no_unleash(self, reason: str) -> ClickException:
         """Return the error for a server that is not Unleash."""
-        return click.ClickException(f"{self.url} is not an Unleash server ({reason}). Use its address without a path.")
+        return ClickException(f"{self.url} is not an Unleash server ({reason}). Use its address without a path.")
 
     def _send(self, request: Request) -> tuple[int, bytes]:
         """Return the status and the body of a response. Tries again if the server is busy or the connection fails."""
@@ -134,22 +125,26 @@ class Unleash:
                 wait = retry_after(error.headers["Retry-After"]) or wait
             except (OSError, HTTPException, ValueError) as error:
                 reason = getattr(error, "reason", error)
-                if isinstance(reason, ssl.SSLCertVerificationError):
+                why = str(getattr(reason, "strerror", None) or reason).rstrip(".")
+                is_untrusted = isinstance(reason, ssl.SSLCertVerificationError)
+                if is_untrusted:
                     why = f"its certificate is not trusted ({reason.verify_message}). Use --ca-file"
-                    raise click.ClickException(f"{self.url} cannot be reached: {why}.") from None
-                if not tries_left:
-                    why = str(getattr(reason, "strerror", None) or reason).rstrip(".")
-                    raise click.ClickException(f"{self.url} cannot be reached: {why}.") from None
+                if is_untrusted or not tries_left:
+                    raise ClickException(f"{self.url} cannot be reached: {why}.") from None
             self._resume_at = time.monotonic() + wait
         raise AssertionError
 
 
 def retry_after(text: str | None) -> float:
     """Return the seconds to wait before the next try, which a header Retry-After has. 0: it has none."""
-    try:
+    seconds = 0.0
+    with suppress(ValueError):
         seconds = (
             float(text or 0) if not text or text.isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
         )
-    except ValueError:
-        return 0.0
     return min(max(seconds, 0.0), MAX_WAIT)
+
+
+def path_of(project: str, *names: str) -> str:
+    """Return the path of a project, or of what is below it: fixed words and names in turn."""
+    return "/api/admin/projects/" + "/".join(quote(name, safe="") for name in (project, *names))

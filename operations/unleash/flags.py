@@ -4,30 +4,27 @@ from collections import defaultdict
 from itertools import count
 from urllib.parse import quote
 
-from operations.unleash.client import Unleash
+from operations.unleash.client import Unleash, path_of
 from rules import import_shapes as shapes
 from rules.import_contents import Contents
 from rules.import_shapes import Json
 
-# A flag and an environment.
-Place = tuple[str, str]
-
 EXPORTED = 500  # flags in one export
 PAGE = 100  # archived flags in one answer
 LISTED = {"name": str, "environments": [{"name": str, "variantCount": 0}]}
-OFF: Json = {"enabled": False, "strategies": []}
+EXPORT = "/api/admin/features-batch/export"
+OFF: Json = {"enabled": False, "variants": [], "strategies": []}
 
 
 def read_flags(server: Unleash, contents: Contents) -> None:
     """Add the flags of the projects of the contents, archived ones too."""
-    environments = {
-        project["id"]: [link["environment"] for link in project["environments"]] for project in contents.projects
-    }
-    reader = FlagReader(server, environments)
+    reader = FlagReader(
+        server,
+        {project["id"]: [link["environment"] for link in project["environments"]] for project in contents.projects},
+    )
     reader.read_details()
     names = list(reader.projects)
-    flags = server.each(reader.read, names, label=f"Reading {len(names)} flags")
-    contents.flags = [flag for flag in flags if flag is not None]
+    contents.flags = [flag for flag in server.each(reader.read, names, f"Reading {len(names)} flags") if flag]
     gone = sorted({*names} - {flag["name"] for flag in contents.flags})
     contents.warn("These flags were archived or deleted during the command. Repeat it", gone)
     contents.warn("That server does not show strategies of these archived flags", sorted(reader.hidden))
@@ -42,107 +39,103 @@ class FlagReader:
         self.environments = environments
         self.archived = {flag["name"]: flag for flag in read_archived(server) if flag["project"] in environments}
         self.projects = {name: flag["project"] for name, flag in self.archived.items()}
-        # Where flags can have variants.
+        # Flags and environments that can have variants.
         self.varied = {(name, place) for name, project in self.projects.items() for place in environments[project]}
         for project in environments:
-            for flag in server.get(path(project), {"features": [LISTED]})["features"]:
-                self.projects[flag["name"]] = project
-                self.archived.pop(flag["name"], None)
-                self.varied |= {
-                    (flag["name"], state["name"]) for state in flag["environments"] if state["variantCount"]
-                }
-        # What the answer for a single flag lacks: tags and variants, and for archived flags also the rest.
-        self.tags: dict[str, list[Json]] = defaultdict(list)
-        self.states: dict[Place, Json] = {}
-        self.others: dict[str, Json] = defaultdict(lambda: {"links": [], "dependencies": []})
+            for flag in server.get(path_of(project, "features"), {"features": (LISTED,)})["features"]:
+                name = flag["name"]
+                self.projects[name] = project
+                self.archived.pop(name, None)
+                self.varied |= {(name, state["name"]) for state in flag["environments"] if state["variantCount"]}
+        # What single flags lack: tags and variants. For archived flags, that is more.
+        self.details: dict[str, Json] = defaultdict(lambda: {"tags": [], "links": [], "dependencies": []})
+        self.states: dict[tuple[str, str], Json] = {}
         # Flags to warn of.
         self.hidden: set[str] = set()
         self.planned: set[str] = set()
 
     def read_details(self) -> None:
-        """Read details from exports. Ask for each flag that they do not have, or if the server refuses exports."""
+        """Read details from exports, or from each flag that they lack because the server refuses or limits them."""
         names = list(self.projects)
-        parts = [
+        bodies = [
             {"environment": environment, "features": names[start : start + EXPORTED]}
-            for environment in sorted({environment for linked in self.environments.values() for environment in linked})
+            for environment in sorted({name for linked in self.environments.values() for name in linked})
             for start in range(0, len(names), EXPORTED)
         ]
+        read = self.server.each(
+            lambda body: self.server.get(EXPORT, shapes.EXPORT, missing=(400, 403, 404), body=body), bodies
+        )
         exported: set[str] = set()
-        for part, export in zip(parts, self.server.each(self.export, parts), strict=True):
-            exported |= {flag["name"] for flag in export["features"]}
-            self.add(part["environment"], export)
+        for body, export in zip(bodies, read, strict=True):
+            exported |= self.add(body["environment"], export) if export else set()
         self.server.each(self.read_tags, self.projects.keys() - exported)
         self.server.each(self.read_variants, self.varied - self.states.keys())
 
-    def export(self, body: Json) -> Json:
-        """Return an export, which is empty if the server refuses it."""
-        answer = self.server.post("/api/admin/features-batch/export", body, shapes.EXPORT, missing=(400, 403, 404))
-        return answer or shapes.fit({}, shapes.EXPORT)
-
-    def add(self, environment: str, export: Json) -> None:
-        """Add the details of an export."""
+    def add(self, environment: str, export: Json) -> set[str]:
+        """Add the details of an export, and return the names of its flags."""
         for state in export["featureEnvironments"]:
             self.states[state["featureName"], environment] = state
         for entry in export["featureTags"]:
-            tags, tag = self.tags[entry["featureName"]], {"type": entry["tagType"], "value": entry["tagValue"]}
+            tags, tag = (
+                self.details[entry["featureName"]]["tags"],
+                {"type": entry["tagType"], "value": entry["tagValue"]},
+            )
             tags += [] if tag in tags else [tag]
-        for name in ("links", "dependencies"):
-            for entry in export[name]:
-                self.others[entry["feature"]][name] = entry[name]
+        for key in ("links", "dependencies"):
+            for entry in export[key]:
+                self.details[entry["feature"]][key] = entry[key]
+        return {flag["name"] for flag in export["features"]}
 
     def read_tags(self, name: str) -> None:
         """Read the tags of a flag."""
-        answer = self.server.get(f"/api/admin/features/{quoted(name)}/tags", {"tags": [shapes.TAG]}, missing=(404,))
-        self.tags[name] = answer["tags"] if answer else []
+        path = f"/api/admin/features/{quote(name, safe='')}/tags"
+        self.details[name] |= self.server.get(path, {"tags": (shapes.TAG,)}, missing=(404,)) or {}
 
-    def read_variants(self, place: Place) -> None:
+    def read_variants(self, place: tuple[str, str]) -> None:
         """Read the variants of a flag in an environment."""
-        url = f"{path(self.projects[place[0]], *place)}/variants"
-        answer = self.server.get(url, {"variants": [shapes.VARIANT]}, missing=(404,)) or {"variants": []}
-        self.states[place] = {"enabled": False, **answer}
+        path = path_of(self.projects[place[0]], "features", place[0], "environments", place[1], "variants")
+        self.states[place] = OFF | (self.server.get(path, {"variants": (shapes.VARIANT,)}, missing=(404,)) or {})
 
     def read(self, name: str) -> Json | None:
         """Return a flag, or None if it was archived or deleted during the command."""
-        project = self.projects[name]
-        if name in self.archived:
-            flag = self.archived[name] | self.others[name] | {"environments": self.read_archived_states(name)}
+        path = path_of(self.projects[name], "features", name)
+        linked = self.environments[self.projects[name]]
+        flag = self.archived.get(name)
+        if flag is not None:
+            states = {environment: self.read_archived(name, environment, path) for environment in linked}
+        elif flag := self.server.get(path, shapes.FLAG, missing=(404,)):
+            states = {state["name"]: state for state in flag["environments"]}
         else:
-            flag = self.server.get(path(project, name), shapes.FLAG, missing=(404,))
-            if flag is None:
-                return None
-        states = {state["name"]: state for state in flag["environments"]}
-        if any(strategy["milestoneId"] for state in states.values() for strategy in state["strategies"]):
-            self.planned.add(name)
+            return None
         environments = [
             {
                 "environment": environment,
                 "enabled": states.get(environment, OFF)["enabled"],
-                "variants": self.states.get((name, environment), {}).get("variants", []),
+                "variants": self.states.get((name, environment), OFF)["variants"],
                 "strategies": shapes.in_order(states.get(environment, OFF)["strategies"]),
             }
-            for environment in self.environments[project]
+            for environment in linked
         ]
-        return {"archivedAt": None, **flag, "project": project, "tags": self.tags[name], "environments": environments}
+        if any(strategy["milestoneId"] for state in states.values() for strategy in state["strategies"]):
+            self.planned.add(name)
+        others = {"project": self.projects[name], "environments": environments}
+        return {"archivedAt": None, **self.details[name], **flag, **others}
 
-    def read_archived_states(self, name: str) -> list[Json]:
-        """Return the states of an archived flag, with its strategies if the server shows them."""
-        states: list[Json] = []
-        for environment in self.environments[self.projects[name]]:
-            url = f"{path(self.projects[name], name, environment)}/strategies"
-            strategies = self.server.get(url, [shapes.STRATEGY], missing=(404,))
-            if strategies is None:
-                self.hidden.add(name)
-            enabled = self.states.get((name, environment), OFF)["enabled"]
-            states.append({"name": environment, "enabled": enabled, "strategies": strategies or []})
-        return states
+    def read_archived(self, name: str, environment: str, path: str) -> Json:
+        """Return the state of an archived flag in an environment. path: that of the flag."""
+        url = f"{path}/environments/{quote(environment, safe='')}/strategies"
+        strategies = self.server.get(url, [shapes.STRATEGY], missing=(404,))
+        if strategies is None:
+            self.hidden.add(name)
+        return self.states.get((name, environment), OFF) | {"strategies": strategies or []}
 
 
 def read_archived(server: Unleash) -> list[Json]:
     """Return the archived flags of all projects."""
-    shape = {"features": [shapes.ARCHIVED], "total": 0}
+    shape = {"features": (shapes.ARCHIVED,), "total": 0}
     if answer := server.get("/api/admin/archive/features", shape, missing=(404,)):
         return answer["features"]
-    # Unleash 7 and newer. Older ones ignore the filter.
+    # Unleash 7 and newer. Older versions ignore the filter.
     found: list[Json] = []
     for offset in count(0, PAGE):
         query = f"archived=IS:true&sortBy=name&sortOrder=asc&limit={PAGE}&offset={offset}"
@@ -151,14 +144,3 @@ def read_archived(server: Unleash) -> list[Json]:
         if offset + PAGE >= answer["total"]:
             break
     return found
-
-
-def path(project: str, flag: str = "", environment: str = "") -> str:
-    """Return the path of the flags of a project, of a flag, or of a flag in an environment."""
-    flags = f"/api/admin/projects/{quoted(project)}/features{'/' if flag else ''}{quoted(flag)}"
-    return f"{flags}/environments/{quoted(environment)}" if environment else flags
-
-
-def quoted(name: str) -> str:
-    """Return a name for a path."""
-    return quote(name, safe="")

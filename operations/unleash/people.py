@@ -1,49 +1,41 @@
 """Read the users, roles and groups of a running Unleash server."""
 
 from typing import Any
-from urllib.parse import quote
 
-from operations.unleash.client import Unleash
+from operations.unleash.client import Unleash, path_of
 from rules import import_shapes as shapes
 from rules.import_contents import Contents
-from rules.import_shapes import Json
 
 CUSTOM = ("root-custom", "custom")
 
 
 def read_people(server: Unleash, contents: Contents) -> None:
-    """Add users, roles, groups and access to projects, as far as the server has them."""
-    shape = {"users": [shapes.USER], "rootRoles": [shapes.ROLE]}
-    answer = server.get("/api/admin/user-admin", shape)
-    accounts = optional(server, contents, "Service accounts", "/api/admin/service-account", {"users": [shapes.USER]})
-    for user, is_service in [
-        *((user, False) for user in answer["users"]),
-        *((user, True) for user in accounts["users"]),
-    ]:
-        contents.users.append({**user, "isService": is_service})
-    roles = optional(server, contents, "Custom roles", "/api/admin/roles", {"roles": [shapes.ROLE]})["roles"]
-    for role in {role["id"]: role for role in answer["rootRoles"] + roles}.values():
-        permissions: list[Json] = []
-        if role["type"] in CUSTOM:
-            shape = {"permissions": [shapes.PERMISSION]}
-            permissions = server.get(f"/api/admin/roles/{role['id']}", shape)["permissions"]
-        contents.roles.append({**role, "permissions": permissions})
-    groups = optional(server, contents, "Groups", "/api/admin/groups", {"groups": [shapes.GROUP]})["groups"]
-    contents.groups = [group | {"users": [member["user"]["id"] for member in group["users"]]} for group in groups]
-    for project in contents.projects:
-        url = f"/api/admin/projects/{quote(project['id'], safe='')}/access"
-        contents.access.append(
-            {
-                "project": project["id"],
-                **optional(server, contents, f"Roles in project {project['id']}", url, shapes.ACCESS),
-            }
+    """Add users, roles, groups and access to projects. Only the paid edition of Unleash has all of them."""
+
+    def optional(what: str, path: str, shape: Any) -> Any:
+        answer = server.get(path, shape, missing=(403, 404))
+        if answer is None:
+            contents.warnings.append(f"{what} are not moved, because that server has no GET {path}.")
+        return answer
+
+    accounts = {"serviceAccounts": (shapes.USER,)}
+    answer = server.get("/api/admin/user-admin", {"users": (shapes.USER,), "rootRoles": [shapes.ROLE]})
+    contents.users = [user | {"isService": False} for user in answer["users"]]
+    if found := optional("Service accounts", "/api/admin/service-account", accounts):
+        contents.users += [user | {"isService": True} for user in found["serviceAccounts"]]
+    found = optional("Custom roles", "/api/admin/roles", {"roles": (shapes.ROLE,)}) or {"roles": answer["rootRoles"]}
+    for role in found["roles"]:
+        details = {"permissions": [shapes.PERMISSION]}
+        is_custom = role["type"] in CUSTOM
+        contents.roles.append(
+            role | (server.get(f"/api/admin/roles/{role['id']}", details) if is_custom else {"permissions": []})
         )
-
-
-def optional(server: Unleash, contents: Contents, what: str, url: str, shape: Json) -> Any:
-    """Return the answer to GET, or an empty one with a warning if the edition does not have it."""
-    answer = server.get(url, shape, missing=(403, 404))
-    if answer is None:
-        contents.warnings.append(f"{what} are not moved, because this server has no GET {url}.")
-        return shapes.fit({}, shape)
-    return answer
+    if found := optional("Groups", "/api/admin/groups", {"groups": (shapes.GROUP,)}):
+        contents.groups = [
+            group | {"users": [member["user"]["id"] for member in group["users"]]} for group in found["groups"]
+        ]
+    for project in contents.projects:
+        access = optional("Project roles", path_of(project["id"], "access"), shapes.ACCESS)
+        if access is None:
+            break
+        contents.access.append({"project": project["id"], **access})

@@ -141,6 +141,18 @@ class Filling:
                 body = {"environment": environment}
                 api.accepts("POST", f"/api/admin/projects/{project}/environments", body)
         api.accepts("POST", "/api/admin/environments/lab/off")
+        permissions = [{"name": "UPDATE_FEATURE_ENVIRONMENT", "environment": "production"}, {"name": "UPDATE_FEATURE"}]
+        role: Json = {"name": "Release manager", "description": "Switches flags", "permissions": permissions}
+        releasing = api.post("/api/admin/roles", role)["roles"]["id"]
+        people = [
+            api.post("/api/admin/user-admin", {"email": f"{name}@example.com", "name": name, "rootRole": 3})["id"]
+            for name in ("anna", "bert")
+        ]
+        api.post("/api/admin/service-account", {"username": "terraform", "name": "Terraform", "rootRole": 2})
+        group: Json = {"name": "Payments", "description": "A team", "mappingsSSO": ["pay"], "rootRole": 2}
+        group["id"] = api.post("/api/admin/groups", group | {"users": [{"user": {"id": people[0]}}]})["id"]
+        access: Json = {"roles": [releasing, 5], "users": people, "groups": [group["id"]]}
+        api.post("/api/admin/projects/shop/access", access)
 
     def make_segments(self) -> None:
         for operator, (field, texts) in OPERATORS.items():

@@ -1,16 +1,22 @@
-"""flags import-unleash against a server that misbehaves: what it says, and that nothing changes."""
+"""flags import-unleash against a small server of the test: refusals, waits, and records that real servers lack."""
 
+import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from operations.unleash.client import MAX_WAIT, retry_after
 from tests.support.certificate import OPENSSL, certify
 from tests.support.command_line import CommandLine
+from tests.support.fingerprint import fingerprint
+from tests.support.instance import ADMIN_KEY
 from tests.support.old_server import ANSWERS, FLAG, PROJECT, OldServer, broken, old_server, status
+from tests.support.world import Caller
 
 TOKEN = "*:*.a-secret-of-the-other-server"
 
@@ -84,6 +90,8 @@ def test_an_unknown_project_is_refused(line, old, token):
     [
         ("/api/admin/ui-config", [], "the answer must be an object"),
         ("/api/admin/projects", {"projects": {}}, "projects must be an array"),
+        ("/api/admin/segments", {"items": []}, "segments must be an array"),
+        ("/api/admin/context", None, "the answer must be an array"),
         ("/api/admin/projects", {"projects": [{"id": 7}]}, "projects.0.id has an unknown type"),
         ("/api/admin/segments", {"segments": [{"id": 2**40, "name": "x"}]}, "segments.0.id is too large"),
         ("/api/admin/segments", {"segments": [None]}, "segments.0 must be an object"),
@@ -169,3 +177,127 @@ def test_a_file_without_a_token_is_a_usage_error(line, tmp_path, content):
     result = line.run("import-unleash", "http://localhost", "--token-file", str(tmp_path / "token"))
     assert result.exit_code == 2
     assert "must contain an API token and nothing else" in result.stderr
+
+
+def moves(line: CommandLine, old: OldServer, token: str, *options: str, **kwargs: Any) -> list[str]:
+    """Run the command, assert that it succeeds, and return the lines on stdout."""
+    lines = line.does("import-unleash", old.url, "--token-file", token, *options, **kwargs).splitlines()
+    assert TOKEN not in "".join(lines)
+    return lines
+
+
+def test_a_busy_server_is_asked_again(own, old, token):
+    busy = [status(503), status(429, Retry_After="2")]
+
+    def answer(handler):
+        (busy.pop(0) if busy else status(200, json.dumps(ANSWERS["/api/admin/tags"])))(handler)
+
+    old.answers["/api/admin/tags"] = answer
+    began = time.monotonic()
+    assert moves(own, old, token)[-1].startswith("Moved 1 flag, 1 strategy")
+    assert time.monotonic() - began >= 2
+    assert [path for path, _ in old.requests].count("/api/admin/tags") == 3
+
+
+def test_flags_are_read_one_by_one_if_exports_are_refused(own, old, token):
+    variant = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+    old.answers["/api/admin/features-batch/export"] = status(403)
+    state = {"name": "development", "variantCount": 1}
+    old.answers[f"{PROJECT}/features"] = {"features": [{"name": "checkout", "environments": [state]}]}
+    old.answers["/api/admin/features/checkout/tags"] = {"tags": [{"type": "simple", "value": "red"}]}
+    old.answers[f"{PROJECT}/features/checkout/environments/development/variants"] = {"variants": [variant]}
+    moves(own, old, token)
+    flag = Caller(own.app, ADMIN_KEY).get(f"{PROJECT}/features/checkout").json
+    assert flag["tags"] == [{"type": "simple", "value": "red"}]
+    assert [found["name"] for found in flag["environments"][0]["variants"]] == ["blue"]
+
+
+def test_a_flag_that_is_archived_meanwhile_is_named(own, old, token):
+    old.answers[f"{PROJECT}/features/checkout"] = status(404)
+    message = "  These flags were archived or deleted during the command. Repeat it: checkout."
+    assert message in moves(own, old, token)
+
+
+def test_only_the_named_projects_move(own, old, token):
+    old.answers["/api/admin/segments"] = {
+        "segments": [
+            {"id": 1, "name": "Of all", "project": None, "constraints": []},
+            {"id": 2, "name": "Of default", "project": "default", "constraints": []},
+        ]
+    }
+    moves(own, old, token, "--project", "shop")
+    assert own.rows("SELECT name FROM flags") == []
+    assert own.rows("SELECT name FROM segments") == [{"name": "Of all"}]
+    assert own.rows("SELECT id FROM projects ORDER BY id") == [{"id": "default"}, {"id": "shop"}]
+
+
+def test_context_fields_of_a_project_become_general(own, old, token):
+    both = {"name": "country", "stickiness": True}
+    old.answers["/api/admin/context"] = [{"name": "plan"}, both]
+    old.answers[f"{PROJECT}/context"] = [{"name": "tier"}, {"name": "plan", "stickiness": True}, both]
+    lines = moves(own, old, token)
+    assert "  Context fields of project default become fields of all projects: tier." in lines
+    message = "  Context fields of project default are not moved, because others have their names: plan."
+    assert message in lines
+    assert own.rows("SELECT name FROM context_fields WHERE name IN ('plan', 'tier') ORDER BY 1") == [
+        {"name": "plan"},
+        {"name": "tier"},
+    ]
+
+
+def test_what_is_never_moved_is_named(own, old, token):
+    old.answers["/api/admin/addons"] = {"addons": [{"provider": "webhook"}, {"provider": "webhook"}]}
+    old.answers["/api/admin/invite-link/tokens"] = {"tokens": [{"name": "all", "secret": "s" * 20}]}
+    old.answers["/api/admin/tag-types"] = {"tagTypes": [{"name": "team", "color": "#AA0000"}]}
+    old.answers[f"{PROJECT}/overview"] = ANSWERS[f"{PROJECT}/overview"] | {"linkTemplates": [{"title": "Ticket"}]}
+    lines = moves(own, old, token)
+    for expected in (
+        "Integrations are not moved: 2 webhook.",
+        "Signup tokens are not moved (./flags signup-token create makes new ones): all.",
+        "Colours of tag types are not stored here: team.",
+        "Link templates are not moved: default.",
+    ):
+        assert f"  {expected}" in lines
+
+
+def test_the_token_can_come_from_stdin(own, old):
+    assert moves(own, old, "-", input=f"{TOKEN}\n")[-1].startswith("Moved ")
+    assert {headers["Authorization"] for _, headers in old.requests} == {TOKEN}
+    old.answers["/api/admin/ui-config"] = status(403)
+    result = own.run("import-unleash", old.url, "--token-file", "-", input=TOKEN)
+    assert result.stderr == "Error: The token in stdin is no admin token.\n"
+
+
+def test_a_redirect_of_the_same_server_is_followed(own, old, token):
+    old.answers["/moved"] = {"tags": []}
+    old.answers["/api/admin/tags"] = status(302, Location="/moved")
+    assert moves(own, old, token)[-1].startswith("Moved ")
+
+
+def test_conflicts_are_listed_and_nothing_moves(own, old, token):
+    admin = Caller(own.app, ADMIN_KEY)
+    admin.post("/api/admin/projects", json={"name": "Other", "id": "other"})
+    admin.post("/api/admin/projects/other/features", json={"name": "checkout"})
+    before = fingerprint(own.conn)
+    result = own.run("import-unleash", old.url, "--token-file", token)
+    assert result.exit_code == 1
+    assert "checkout" in result.stdout
+    assert result.stdout.splitlines()[-1] == "Nothing was moved: 1 conflict."
+    assert fingerprint(own.conn) == before
+
+
+@pytest.mark.parametrize("end", ["/", "/api", "/api/"])
+def test_the_address_may_end_with_api(line, old, token, end):
+    old.url += end
+    old.answers = {}
+    assert "GET /api/admin/projects returned 404" in refusal(line, old, token)
+    assert old.requests[0][0] == "/api/admin/ui-config"
+
+
+def test_hashed_tokens_are_named(own, old, token):
+    token_of = {"tokenName": "ci", "type": "client", "environment": "development", "projects": ["*"]}
+    hashed = token_of | {"secret": "*:development.0123456789abcdef0123456789abcdef", "secure": True}
+    old.answers["/api/admin/api-tokens"] = {"tokens": [hashed]}
+    lines = moves(own, old, token)
+    assert any('Token "ci" (client, development): its secret is not stored in Unleash.' in text for text in lines)
+    assert own.rows("SELECT 1 FROM api_keys WHERE name = 'ci'") == []
