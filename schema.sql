@@ -697,6 +697,9 @@ CREATE TABLE events (
     tags                json NOT NULL DEFAULT '[]',
     -- The API token that made the change, which may be deleted. Null for users and commands, and before version 4.
     created_by_token_id integer,
+    -- The first event of the transaction, which itself has null. So the index contains only events of imports, bulk
+    -- changes and other changes with several events.
+    group_id            bigint,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),
@@ -711,6 +714,7 @@ CREATE INDEX events_feature_idx ON events (feature_name, created_at, id) INCLUDE
     WHERE feature_name IS NOT NULL;
 CREATE INDEX events_type_idx ON events (type, created_at, id);
 CREATE INDEX events_creator_idx ON events (created_by_user_id, created_at, id) WHERE created_by_user_id IS NOT NULL;
+CREATE INDEX events_group_idx ON events (group_id) WHERE group_id IS NOT NULL;
 
 -- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events in the
 -- indexes of events. A week has all its rows, including one of the kind 'all', or none.

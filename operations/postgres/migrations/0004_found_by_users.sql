@@ -51,3 +51,7 @@ UPDATE flags
          ORDER BY created_at, id
          LIMIT 1)
  WHERE created_by_user_id IS NULL;
+
+-- Searches find all events of an import or a bulk change.
+ALTER TABLE events ADD COLUMN group_id bigint;
+CREATE INDEX events_group_idx ON events (group_id) WHERE group_id IS NOT NULL;
