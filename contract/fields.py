@@ -15,7 +15,6 @@ from validators.events import TYPES
 from validators.flags.search import (
     DATE_OPERATORS,
     SET_OPERATORS,
-    VALUE_OPERATORS,
     DateFilter,
     EnvironmentState,
     SetFilter,
@@ -133,8 +132,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "array", "items": json_schema(inner)}
         case EnvironmentState():
             return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
-        case ValueFilter():
-            return {"type": "string", "pattern": f"^({'|'.join(VALUE_OPERATORS)}):[^\\n\\r]*$"}
+        case ValueFilter(operators=operators):
+            return {"type": "string", "pattern": f"^({'|'.join(operators)}):[^\\n\\r]*$"}
         case SetFilter():
             return {"type": "string", "pattern": f"^({'|'.join(SET_OPERATORS)}):[^\\n\\r]*$"}
         case DateFilter():

@@ -44,6 +44,9 @@ RECORD: LiteralString = """
 # The present stage of a flag.
 STAGE: LiteralString = f"(SELECT {RECORD}{STAGES} ORDER BY number DESC LIMIT 1)"
 
+# Its name alone.
+STAGE_NAME: LiteralString = f"(SELECT stage{STAGES} ORDER BY number DESC LIMIT 1)"
+
 # Our choice: archived flags have stages too. Deleted flags have none.
 LIST: LiteralString = f"""
     SELECT (SELECT json_agg({RECORD} ORDER BY number){STAGES})::text
