@@ -575,6 +575,18 @@ CREATE TABLE flag_tags (
 );
 CREATE INDEX flag_tags_tag_idx ON flag_tags (type, value);
 
+-- Pages that belong to a flag, such as its issue or its dashboard, in the order in which they were added.
+CREATE TABLE flag_links (
+    id       bigint GENERATED ALWAYS AS IDENTITY,
+    flag_id  bigint NOT NULL,
+    url      text NOT NULL,
+    title    text,
+    CONSTRAINT flag_links_pkey PRIMARY KEY (id),
+    CONSTRAINT flag_links_flag_fkey FOREIGN KEY (flag_id) REFERENCES flags ON DELETE CASCADE,
+    CONSTRAINT flag_links_url_scheme CHECK (url ~* '^https?://')  -- pages show them as links
+);
+CREATE INDEX flag_links_flag_idx ON flag_links (flag_id);
+
 CREATE TABLE flag_favorites (
     user_id     integer NOT NULL,
     flag_id     bigint NOT NULL,
@@ -845,7 +857,8 @@ CREATE TABLE client_revisions (
 -- each change beside its own. Projects are archived and revived without live flags.
 CREATE FUNCTION alters_client_flags(type text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (type LIKE 'feature-%' AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+    RETURN (type LIKE 'feature-%' AND type NOT LIKE 'feature-link-%'
+            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
            OR type LIKE 'segment-%'
            OR type LIKE 'project-environment-%'
            OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');

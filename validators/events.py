@@ -14,7 +14,8 @@ TYPES = frozenset(
     application-created
     feature-created feature-deleted feature-updated feature-metadata-updated feature-variants-updated
     feature-environment-variants-updated feature-project-change feature-archived feature-revived feature-import
-    feature-tagged feature-tag-import feature-strategy-update feature-strategy-add feature-strategy-remove
+    feature-tagged feature-tag-import feature-link-added feature-link-updated feature-link-removed
+    feature-strategy-update feature-strategy-add feature-strategy-remove
     feature-type-updated feature-completed feature-uncompleted strategy-order-changed drop-feature-tags feature-untagged
     feature-stale-on feature-stale-off drop-features feature-environment-enabled feature-environment-disabled
     strategy-created strategy-deleted strategy-deprecated strategy-reactivated strategy-updated strategy-import
