@@ -577,6 +577,18 @@ CREATE TABLE flag_tags (
 );
 CREATE INDEX flag_tags_tag_idx ON flag_tags (type, value);
 
+-- Pages that belong to a flag, such as its issue or its dashboard, in the order in which they were added.
+CREATE TABLE flag_links (
+    id       bigint GENERATED ALWAYS AS IDENTITY,
+    flag_id  bigint NOT NULL,
+    url      text NOT NULL,
+    title    text,
+    CONSTRAINT flag_links_pkey PRIMARY KEY (id),
+    CONSTRAINT flag_links_flag_fkey FOREIGN KEY (flag_id) REFERENCES flags ON DELETE CASCADE,
+    CONSTRAINT flag_links_url_scheme CHECK (url ~* '^https?://')  -- pages show them as links
+);
+CREATE INDEX flag_links_flag_idx ON flag_links (flag_id);
+
 CREATE TABLE flag_favorites (
     user_id     integer NOT NULL,
     flag_id     bigint NOT NULL,
@@ -699,6 +711,9 @@ CREATE TABLE events (
     tags                json NOT NULL DEFAULT '[]',
     -- The API token that made the change, which may be deleted. Null for users and commands, and before version 4.
     created_by_token_id integer,
+    -- The first event of the transaction, which itself has null. So the index contains only events of imports, bulk
+    -- changes and other changes with several events.
+    group_id            bigint,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),
@@ -713,6 +728,7 @@ CREATE INDEX events_feature_idx ON events (feature_name, created_at, id) INCLUDE
     WHERE feature_name IS NOT NULL;
 CREATE INDEX events_type_idx ON events (type, created_at, id);
 CREATE INDEX events_creator_idx ON events (created_by_user_id, created_at, id) WHERE created_by_user_id IS NOT NULL;
+CREATE INDEX events_group_idx ON events (group_id) WHERE group_id IS NOT NULL;
 
 -- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events in the
 -- indexes of events. A week has all its rows, including one of the kind 'all', or none.
@@ -843,7 +859,8 @@ CREATE TABLE client_revisions (
 -- each change beside its own. Projects are archived and revived without live flags.
 CREATE FUNCTION alters_client_flags(type text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (type LIKE 'feature-%' AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+    RETURN (type LIKE 'feature-%' AND type NOT LIKE 'feature-link-%'
+            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
            OR type LIKE 'segment-%'
            OR type LIKE 'project-environment-%'
            OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');

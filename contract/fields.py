@@ -12,10 +12,10 @@ from contract.words import BODIES
 from validators import Body
 from validators.client.contexts import EvaluationContext
 from validators.events import TYPES
+from validators.flags.links import URL, WebAddress
 from validators.flags.search import (
     DATE_OPERATORS,
     SET_OPERATORS,
-    VALUE_OPERATORS,
     DateFilter,
     EnvironmentState,
     SetFilter,
@@ -133,8 +133,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "array", "items": json_schema(inner)}
         case EnvironmentState():
             return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
-        case ValueFilter():
-            return {"type": "string", "pattern": f"^({'|'.join(VALUE_OPERATORS)}):[^\\n\\r]*$"}
+        case ValueFilter(operators=operators):
+            return {"type": "string", "pattern": f"^({'|'.join(operators)}):[^\\n\\r]*$"}
         case SetFilter():
             return {"type": "string", "pattern": f"^({'|'.join(SET_OPERATORS)}):[^\\n\\r]*$"}
         case DateFilter():
@@ -161,6 +161,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"anyOf": [{"const": "*"}, {"type": "array", "items": json_schema(inner), "maxItems": most}]}
         case Origin():
             return text(field) | {"pattern": rf"^({ORIGIN.pattern}|\*)$"}
+        case WebAddress():
+            return text(field) | {"pattern": f"^{URL.pattern}$"}
         case fields.Text():
             return text(field)
         case fields.Boolean():

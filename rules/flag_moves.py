@@ -10,11 +10,11 @@ from rules.refusals import first_five
 from sql import events
 from sql.database import Connection
 from sql.flags import core as flags
-from sql.flags import moves
+from sql.flags import links, moves
 
 
 def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of the strategies, variants and dependencies that the copy got."""
+    """Record the events of the strategies, variants, dependencies and links that the copy got."""
     for strategy in moves.strategies_of(conn, copy["id"]):
         events.record(
             conn,
@@ -30,6 +30,8 @@ def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
         )
     for dependency in moves.dependencies_of(conn, copy["id"]):
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
+    log = [flag_event("feature-link-added", actor, copy, data=row["record"]) for row in links.list_of(conn, copy["id"])]
+    events.record(conn, *log)
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:

@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 from rules.access import Actor, held_permissions
 from rules.constraints import check_strategies
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
+from rules.flag_links import replace_links
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
 from rules.import_segments import add_missing_segments, with_own_segments
@@ -25,6 +26,7 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
 from validators.flags.core import MAX_TAGS
+from validators.flags.links import URL
 
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
 # Validation locks the flags of so many entries at a time. With larger parts, other requests wait longer for these
@@ -168,6 +170,7 @@ def write(
     document = document.without({flag.name for flag in nameless.flags})
     change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
     write_tags(conn, actor, document, by_name, findings)
+    write_links(conn, actor, document, by_name, findings)
     ids = {name: flag["id"] for name, flag in by_name.items()}
     write_environment(conn, actor, environment, document, ids, findings)
     # When a validation runs in parts, new flags of the other parts have no id.
@@ -211,3 +214,15 @@ def write_tags(
         [(by_name[name], tag) for name, tags in wanted.items() for tag in by_name[name]["tags"] if tag not in tags],
     )
     add_tags(conn, actor, [(flag, tag) for flag, tag in new if flag["name"] not in findings.refused])
+
+
+def write_links(
+    conn: Connection, actor: Actor, document: Document, by_name: Mapping[str, DictRow], findings: Findings
+) -> None:
+    """Replace the links of flags, and warn of those that are left out. by_name: the locked flags."""
+    for flag in document.flags:
+        if flag.links is not None:
+            links = [{"title": None} | link for link in flag.links if URL.fullmatch(link["url"])]
+            others = [flag.name] if len(links) < len(flag.links) else []
+            findings.warn("Links that do not begin with https:// or http:// are left out.", others)
+            replace_links(conn, actor, by_name[flag.name], links, findings.refuse)

@@ -8,15 +8,17 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.dependencies import add_dependencies
+from rules.flag_links import add_links
 from rules.flags import change_flags, flag_event
 from rules.import_contents import Json
-from rules.instance_import_findings import warn_of_flags
+from rules.instance_import_findings import warn_of_flags, warn_with
 from rules.instance_import_move import STRATEGY, Move, differing
 from rules.strategies import insert_strategies
 from rules.tags import add_tags
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, variants
 from sql.flags import records as flag_records
+from validators.flags.links import URL
 
 # As many flags are written or compared at once, each with up to hundreds of strategies.
 BATCH = 200
@@ -133,9 +135,13 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
 
 
 def insert_links(move: Move, flag: DictRow, links: Sequence[Json]) -> None:
-    """Add the links of a new flag."""
-    if links:
-        move.report.warn("Links of flags are not kept", flag["name"])
+    """Add the links of a new flag, but those that are no web addresses."""
+    for link in links:
+        if not URL.fullmatch(link["url"]):
+            move.report.warn(
+                "This link is left out, because it does not begin with https://", f"{flag['name']}: {link['url']}"
+            )
+    add_links(move.conn, move.actor, flag, [link for link in links if URL.fullmatch(link["url"])], warn_with(move))
 
 
 def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None:

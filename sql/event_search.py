@@ -30,6 +30,8 @@ WEEK_TOTALS: dict[str | None, LiteralString] = {
     "projects": "kind = 'project' AND name = ANY(%(projects)s)",
     "type": "kind = 'type' AND name = %(type)s",
     "types": "kind = 'type' AND name = ANY(%(types)s)",
+    "environment": "kind = 'environment' AND name = %(environment)s",
+    "environments": "kind = 'environment' AND name = ANY(%(environments)s)",
 }
 DAYS = {"first_day": "-infinity", "last_day": "infinity"}
 # For filters with several values: the values, and the condition on one of them. An index returns the events of one

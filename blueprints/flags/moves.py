@@ -22,8 +22,8 @@ bp = Blueprint("flag_moves", __name__)
 def clone_flag(project_id: str, feature_name: str) -> Response:
     """Clone a flag.
 
-    The copy gets the strategies, variants, segments and dependencies of the flag. It is disabled in all environments.
-    The caller needs CREATE_FEATURE and the permissions to add these to a flag, in each of its environments.
+    The copy gets the strategies, variants, segments, dependencies and links of the flag. It is disabled in all
+    environments. The caller needs CREATE_FEATURE and the permissions to add its strategies, variants and dependencies.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)

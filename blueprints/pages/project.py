@@ -121,9 +121,7 @@ def search(
     if chosen is not None:
         offset = chosen["offset"]
         values: dict[str, Any] = {"project": [project_id]}
-        values |= {name: [chosen[name]] for name in ("type", "tag") if name in chosen}
-        if "state" in chosen:
-            values["state"] = [chosen["state"] == "stale"]
+        values |= {name: [chosen[name]] for name in ("type", "tag", "state") if name in chosen}
         if chosen["query"]:
             values["texts"] = [chosen["query"].strip()]
         sort, descending = SORTS[chosen.get("sort", "name")]

@@ -205,6 +205,12 @@ FLAG: LiteralString = f"""
               JOIN flags AS parents ON parents.id = parent_id
              WHERE child_id = flags.id),
         'variants', {ALL_VARIANTS},
+        'links', (
+            SELECT coalesce(json_agg(json_build_object(
+                                         'id', id::text, 'url', url, 'title', title, 'feature', flags.name)
+                                     ORDER BY flag_links.id), '[]')
+              FROM flag_links
+             WHERE flag_id = flags.id),
         'createdBy', {CREATED_BY},
         'lifecycle', {STAGE},
         'collaborators', {COLLABORATORS}))

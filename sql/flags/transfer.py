@@ -83,6 +83,9 @@ DOCUMENT: LiteralString = f"""
                + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
                     FROM flag_tags
                    WHERE flag_id IN (SELECT id FROM chosen))
+               + (SELECT coalesce(sum(octet_length(url) + coalesce(octet_length(title), 0)), 0)
+                    FROM flag_links
+                   WHERE flag_id IN (SELECT id FROM chosen))
                + (SELECT coalesce(sum(octet_length(parameters::text) + octet_length(constraints::text)), 0)
                     FROM placed_strategies)
                + (SELECT coalesce(sum(coalesce(octet_length(description), 0) + octet_length(constraints::text)), 0)
@@ -179,7 +182,14 @@ DOCUMENT: LiteralString = f"""
                                     ORDER BY parents.name COLLATE "C") AS list
                       FROM flag_dependencies
                       JOIN flags AS parents ON parents.id = parent_id
-                     GROUP BY child_id) AS parents ON child_id = chosen.id))::text END AS body,
+                     GROUP BY child_id) AS parents ON child_id = chosen.id),
+        'links', (
+            SELECT coalesce(json_agg(json_build_object('feature', name, 'links', list) ORDER BY name COLLATE "C"), '[]')
+              FROM chosen
+              JOIN (SELECT flag_id,
+                           json_agg(json_build_object('id', id::text, 'url', url, 'title', title) ORDER BY id) AS list
+                      FROM flag_links
+                     GROUP BY flag_id) AS links ON flag_id = chosen.id))::text END AS body,
            (SELECT coalesce(json_agg(name ORDER BY name COLLATE "C"), '[]') FROM chosen) AS names
      WHERE %(environment)s::text IS NULL
         OR EXISTS (SELECT FROM environments WHERE name = %(environment)s)

@@ -9,9 +9,21 @@ from validators import Body, OpenBody
 from validators.catalog.constraints import Constraint
 from validators.catalog.context_fields import LEGAL_VALUES, CreateContextField, LegalValue
 from validators.catalog.tag_types import CreateTagType
-from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
+from validators.fields import (
+    DAY,
+    DESCRIPTION_MAX,
+    Boolean,
+    Integer,
+    ListOf,
+    Name,
+    Nested,
+    OneOf,
+    Text,
+    Trimmed,
+)
 from validators.flags.core import TYPE_WORDS, TYPES
 from validators.flags.dependencies import PARENT_VARIANTS
+from validators.flags.links import URL_MAX, FlagLink
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
 from validators.returned import Ignored
@@ -60,6 +72,21 @@ class ExportFlags(Body):
         return body | {"selectors": selectors or {"environment": body["environment"]}}
 
 
+class ImportedLink(OpenBody, FlagLink):
+    """A link of one of the flags. It gets another id."""
+
+    url = Text(max=URL_MAX, required=True, description="URL of the page. Links without https: or http: are left out.")
+
+
+class ImportedLinks(OpenBody):
+    """The links of one of the flags, which replace those that it has."""
+
+    example: ClassVar[dict[str, Any]] = {"feature": "new-checkout", "links": [ImportedLink.example]}
+
+    feature = Name(required=True, description=FLAG_NAME)
+    links = ListOf(Nested(ImportedLink), required=True, description="The links of the flag.")
+
+
 class ImportedFeature(OpenBody):
     """The properties of a flag. Omitted properties of an existing flag keep their values."""
 
@@ -74,6 +101,7 @@ class ImportedFeature(OpenBody):
     description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Purpose of the flag.")
     stale = Boolean(description="Whether the flag is marked stale.")
     impressionData = Boolean(description="Whether SDKs emit impression events.")
+    links = ListOf(Nested(ImportedLink), description="Links of the flag, unless the list links has it.")
     project = Ignored("The project of the request counts.", "flag")
     archived = Ignored("Imported flags are live.", "flag")
 
@@ -237,6 +265,7 @@ class FlagDocument(OpenBody):
         "tagTypes": [],
         "featureTags": [ImportedTag.example],
         "dependencies": [],
+        "links": [ImportedLinks.example],
     }
 
     @pre_load
@@ -257,7 +286,7 @@ class FlagDocument(OpenBody):
         Nested(ImportedTag), description="Tags of the flags. If they are omitted, flags keep their tags."
     )
     dependencies = Entries(Nested(ImportedDependencies), load_default=list, description="Dependencies of the flags.")
-    links = ListOf(Raw(allow_none=True), description="Links of the flags. They are not kept.")
+    links = Entries(Nested(ImportedLinks), description="Links of the flags. Flags that are omitted keep their links.")
 
 
 class ImportFlags(Body):

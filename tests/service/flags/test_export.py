@@ -10,6 +10,7 @@ from tests.support.export import PATH, export, names
 from tests.support.world import refused
 
 KEYS = "features featureStrategies featureEnvironments contextFields segments tagTypes featureTags dependencies".split()
+KEYS.append("links")
 ROLLOUT = {"rollout": "25", "stickiness": "default", "groupId": "f"}
 BLUE = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}
 ARCHIVED = {"archived_at": "2026-01-01T00:00:00Z"}

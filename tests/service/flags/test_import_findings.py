@@ -90,24 +90,16 @@ def test_custom_types_of_strategies_are_reported(conn, alice):
 
 
 def test_a_validation_warns_of_what_an_import_would_lose(alice):
-    link = {"url": "https://wiki.example.org", "title": "Wiki"}
     data = document(
-        {"name": "f", "links": [link]},
-        {"name": "g", "links": []},
+        "f",
+        "g",
         featureStrategies=[strategy() | {"milestoneId": "01JB9GGTGQYEQ9D40R17T3YVW2"}, strategy("g", milestoneId=None)],
         contextFields=[{"name": "country", "project": "shop"}, {"name": "city", "project": None}],
         tagTypes=[{"name": "team", "color": "#FFFFFF"}, {"name": "simple", "color": None}],
         featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web", "color": "#FFFFFF"}],
-        links=[
-            {"feature": "g", "links": [link]},
-            {"feature": "f", "links": []},
-            7,
-            {"feature": "\ud800", "links": [7]},
-        ],
     )
     assert validated(alice, data) == NOTHING | {
         "warnings": {
-            "Links of flags are not kept.": ["f", "g"],
             "Tag types have no colour here.": ["team"],
             "Tags have no colour here.": ["g"],
             "There are no release plans here. The strategy stays.": ["f"],
