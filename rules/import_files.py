@@ -55,8 +55,6 @@ FILE = {
 TARGET = {"project?": name, "environment?": place}
 # What must be unique in a list: the list, the noun for an entry, and the property.
 UNIQUE = (("features", "flag", "name"), ("segments", "segment", "name"), ("segments", "segment", "id"))
-# The versions of the format of state files.
-VERSIONS = (1, 2, 3, 4)
 # Old types of strategies, and the stickiness with which flexibleRollout gives users the same answers.
 GRADUAL = {"gradualRolloutUserId": "userId", "gradualRolloutSessionId": "sessionId", "gradualRolloutRandom": "random"}
 LACKING = "State files have no archived flags, dependencies, context fields and API tokens."
@@ -72,7 +70,7 @@ def read_file(document: Any, label: str, project: str | None = None, environment
     """
     data = document.get("data", document) if isinstance(document, dict) else None
     version: Any = data.get("version") if isinstance(data, dict) else None
-    is_state = type(version) is int and version in VERSIONS
+    is_state = type(version) is int and 1 <= version <= 4
     if not isinstance(data, dict) or "features" not in data or not (is_state or "featureStrategies" in data):
         raise BadRequest(f"{label} is neither an export document nor a state file of Unleash.")
     problems: list[str] = []
@@ -128,8 +126,8 @@ def add_states(file: Json, version: int) -> None:
 
 def contents_of(file: Json, contents: Contents, project: str | None = None, environment: str | None = None) -> Contents:
     """Fill the contents from a file in the shape FILE, and return them."""
-    states_and_strategies = [*file["featureEnvironments"], *file["featureStrategies"]]
-    places = new_names(contents, "environment", states_and_strategies, environment, "development")
+    placed = [*file["featureEnvironments"], *file["featureStrategies"]]
+    places = new_names(contents, "environment", placed, environment, "development")
     projects = new_names(contents, "project", file["features"], project, "default")
     states = states_of(file, places, contents)
     tags, links, parents = (defaultdict[str, list[Json]](list) for _ in range(3))
@@ -154,16 +152,16 @@ def contents_of(file: Json, contents: Contents, project: str | None = None, envi
         for name, flag in ((flag["name"], flag) for flag in file["features"])
     ]
     contents.warn(UNKNOWN, sorted(states))
-    contents.environments = [item for item in file["environments"] if keeps_name(places, item["name"])]
+    # A project or environment with a new name gets no settings from the file.
+    contents.environments = [item for item in file["environments"] if places.get(item["name"]) in (None, item["name"])]
     contents.projects = [
         item | {"featureNaming": item.get("featureNaming"), "environments": []}
         for item in file["projects"]
-        if keeps_name(projects, item["id"])
+        if projects.get(item["id"]) in (None, item["id"])
     ]
-    contents.segments = [
-        segment | {"project": projects.get(segment["project"], segment["project"])} if "project" in segment else segment
-        for segment in file["segments"]
-    ]
+    contents.segments = file["segments"]
+    for segment in (segment for segment in contents.segments if segment.get("project")):
+        segment["project"] = projects.get(segment["project"], segment["project"])
     contents.strategy_types = [type for type in file["strategies"] if type["name"] not in GRADUAL]
     contents.context_fields, contents.tag_types, contents.tags = file["contextFields"], file["tagTypes"], file["tags"]
     coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
@@ -181,11 +179,6 @@ def new_names(contents: Contents, key: str, entries: Iterable[Json], wanted: str
     return {None: only, **dict.fromkeys(known, only)}
 
 
-def keeps_name(names: NewNames, name: str) -> bool:
-    """Return whether a project or an environment keeps its name, or is not used by flags."""
-    return names.get(name, name) == name
-
-
 def states_of(file: Json, places: NewNames, contents: Contents) -> dict[str, dict[str, Json]]:
     """Return the states of flags, by flag and environment. Add a warning if the order of strategies is not known."""
     states: dict[str, dict[str, Json]] = defaultdict(dict)
@@ -198,7 +191,7 @@ def states_of(file: Json, places: NewNames, contents: Contents) -> dict[str, dic
     for link in file["featureStrategySegments"]:
         segments[link["featureStrategyId"]].append(link["segmentId"])
     unordered = Counter[tuple[str, str]]()
-    for entry in sorted(file["featureStrategies"], key=position):
+    for entry in sorted(file["featureStrategies"], key=order):
         owner = (entry["featureName"], places[entry.get("environment")])
         unordered[owner] += entry["sortOrder"] is None
         states[owner[0]][owner[1]]["strategies"].append(strategy_of(entry, segments[entry["id"]]))
@@ -206,8 +199,8 @@ def states_of(file: Json, places: NewNames, contents: Contents) -> dict[str, dic
     return states
 
 
-def position(strategy: Json) -> tuple[bool, int, str]:
-    """Return what strategies are sorted by."""
+def order(strategy: Json) -> tuple[bool, int, str]:
+    """Return what strategies are sorted by: sortOrder, otherwise the creation."""
     return strategy["sortOrder"] is None, strategy["sortOrder"] or 0, strategy["createdAt"] or ""
 
 

@@ -320,5 +320,6 @@ def test_an_export_of_unleash_needs_its_segments(app, conn):
         move(app, read(parsed("export-5.12.8.json")))
     message = "Segment beta testers does not exist here, and the file does not have its constraints."
     assert caught.value.conflicts == [message]
-    segments.insert(conn, "beta testers", [READ])
+    # The file does not have the project of the segment.
+    segments.insert(conn, "beta testers", [READ], project="default")
     assert move(app, read(parsed("export-5.12.8.json"))).counts["flag"]["new"] == 2
