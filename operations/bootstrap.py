@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,8 @@ def create_contents(conn: Connection, config: Mapping[str, Any]) -> None:
             import_first_file(conn, config)
         for kind, type in (("client", "client"), ("backend", "client"), ("frontend", "frontend")):
             setting = f"INIT_{kind.upper()}_API_TOKENS"
-            for number, secret in enumerate(config[setting] or (), start=1):
+            tokens: Iterable[str] = config[setting] or ()
+            for number, secret in enumerate(tokens, start=1):
                 project, _, rest = secret.partition(":")
                 scope = {"environment": rest.partition(".")[0], "projects": [] if project == "*" else [project]}
                 token = {"name": f"init-{kind}-{number}", "type": type, "secret": secret, "expiresAt": None}

@@ -62,6 +62,6 @@ def create_segment(
     findings.need("CREATE_SEGMENT" if needs_all else "UPDATE_PROJECT_SEGMENT", segment)
     more = {"description": segment["description"], "project": place, "created_by": actor.name}
     with unique_or_409(segments.TAKEN):
-        created = segments.lock(conn, segments.insert(conn, name, segment["constraints"], **more), None)
-    events.record(conn, Event("segment-created", actor, project=place, data=created))
-    return {name: created}
+        segment_id = segments.insert(conn, name, segment["constraints"], **more)
+    events.record(conn, Event("segment-created", actor, project=place, data=segments.lock(conn, segment_id, None)))
+    return {name: {"id": segment_id, "constraints": segment["constraints"]}}
