@@ -60,7 +60,7 @@ def test_a_segment_of_another_project_keeps_its_name(world, conn, alice):
 
 
 def test_an_unused_segment_is_not_created(conn, alice):
-    bring_in(alice, document("f", segments=[BETA]))
+    bring_in(alice, document("f", segments=[BETA, {"id": 8, "name": "missing"}]))
     assert stored(conn) == []
 
 
