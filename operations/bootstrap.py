@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,10 @@ import psycopg
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from operations.import_files import open_document
+from operations.import_files import open_file
 from operations.postgres import migrate
 from rules.access import SYSTEM
 from rules.api_tokens import create, new_secret
-from rules.import_files import read_file
 from rules.import_report import Conflicts
 from rules.instance_import import import_contents
 from rules.passwords import PasswordHasher
@@ -24,13 +23,6 @@ from sql.database import Connection, is_read_only
 from sql.events import Event
 from sql.people import roles, users
 from sql.tokens import api_tokens
-
-# The types of the tokens of applications, by the setting with the first ones.
-APPLICATION_TOKENS = {
-    "INIT_CLIENT_API_TOKENS": "client",
-    "INIT_BACKEND_API_TOKENS": "client",
-    "INIT_FRONTEND_API_TOKENS": "frontend",
-}
 
 
 @dataclass(frozen=True)
@@ -98,24 +90,23 @@ def create_contents(conn: Connection, config: Mapping[str, Any]) -> None:
     with app.app_context():
         if config["IMPORT_FILE"]:
             import_first_file(conn, config)
-        for setting, kind in APPLICATION_TOKENS.items():
-            tokens: Sequence[str] = config[setting] or ()
+        for kind, type in (("client", "client"), ("backend", "client"), ("frontend", "frontend")):
+            setting = f"INIT_{kind.upper()}_API_TOKENS"
+            tokens: Iterable[str] = config[setting] or ()
             for number, secret in enumerate(tokens, start=1):
                 project, _, rest = secret.partition(":")
-                place = {"environment": rest.partition(".")[0], "projects": [] if project == "*" else [project]}
-                name = f"{setting.removesuffix('_API_TOKENS').lower().replace('_', '-')}-{number}"
-                token = {"name": name, "type": kind, "secret": secret, "expiresAt": None, **place}
+                scope = {"environment": rest.partition(".")[0], "projects": [] if project == "*" else [project]}
+                token = {"name": f"init-{kind}-{number}", "type": type, "secret": secret, "expiresAt": None}
                 try:
-                    create(conn, SYSTEM, token)
+                    create(conn, SYSTEM, token | scope)
                 except HTTPException as error:
                     raise SettingError(f"The setting {setting}, token {number}: {error.description}.") from None
 
 
 def import_first_file(conn: Connection, config: Mapping[str, Any]) -> None:
     """Import the file in IMPORT_FILE and print the report. Raises SettingError if it is refused."""
-    path = config["IMPORT_FILE"]
     try:
-        contents = read_file(open_document(path), str(path), config["IMPORT_PROJECT"], config["IMPORT_ENVIRONMENT"])
+        contents = open_file(config["IMPORT_FILE"], config["IMPORT_PROJECT"], config["IMPORT_ENVIRONMENT"])
         report = import_contents(conn, SYSTEM, contents)
     except HTTPException as error:
         raise SettingError(f"IMPORT_FILE: {error.description}") from None

@@ -19,71 +19,49 @@ from sql.flags import transfer
 OTHER = "This segment exists here with other constraints. The flags use it as it is."
 
 
-def with_own_segments(
-    conn: Connection, project: DictRow, document: Document, archived: Collection[str], findings: Findings
-) -> Document:
-    """Return the document with the ids of its segments in this instance. Missing ones have their negative id in it.
+def use_segments(conn: Connection, actor: Actor, project: DictRow, document: Document, findings: Findings) -> None:
+    """Give the strategies of a document the ids that their segments have here. Create missing segments.
 
-    Add an error for flags with missing segments that cannot be created, except archived flags.
+    Add an error for flags with a segment that cannot be created.
     """
-    by_name = {segment["name"]: segment for segment in document.segments.values()}
-    existing = transfer.hold_segments(conn, by_name, project["id"]) if by_name else {}
-    users, own = users_of(document), dict[int, int]()
-    for number, segment in document.segments.items():
-        name, here = segment["name"], existing.get(segment["name"])
-        if here:
-            own[number] = here["id"]
-            findings.warn(
-                OTHER, [name] if segment.get("constraints", here["constraints"]) != here["constraints"] else []
-            )
-        elif "constraints" in segment and not segments.is_taken(conn, name):
-            own[number] = -by_name[name]["id"]
-        else:
-            message = f"segments: no segment named {name} exists for all projects or for this one"
-            findings.add_error(message, users[number].difference(archived) if users[number] else [name])
-    replace(document, own)
-    return document
-
-
-def add_missing_segments(
-    conn: Connection, actor: Actor, project: DictRow, document: Document, findings: Findings
-) -> None:
-    """Create the missing segments of the strategies in a document from with_own_segments(), and record the events."""
-    ids: dict[int, int] = {}
-    for number, flags in users_of(document).items():
-        ids[number] = number
-        if number > 0:
-            continue
-        segment = document.segments[-number]
-        try:
-            check_segment(conn, segment)
-            refuse_excess(conn, "MAX_SEGMENTS", "segment")
-        except BadRequest as error:
-            findings.add_error(f"segment {segment['name']}: {error.description}", flags)
-            del ids[number]
-            continue
-        place = project["id"] if segment["project"] else None
-        needs_all = place is None or held_permissions(conn, ["CREATE_SEGMENT"], project["id"])
-        findings.need("CREATE_SEGMENT" if needs_all else "UPDATE_PROJECT_SEGMENT", segment)
-        fields: Json = {key: segment[key] for key in ("name", "constraints", "description")}
-        with unique_or_409(segments.TAKEN):
-            ids[number] = segments.insert(conn, **fields, project=place, created_by=actor.name)
-        events.record(conn, Event("segment-created", actor, project=place, data=segments.lock(conn, ids[number], None)))
-    replace(document, ids)
-
-
-def users_of(document: Document) -> dict[int, set[str]]:
-    """Return the names of the flags with strategies that have a segment, by its id in the document."""
+    strategies = [(flag.name, strategy) for flag in document.flags for strategy in flag.strategies]
     users: dict[int, set[str]] = defaultdict(set)
-    for flag in document.flags:
-        for strategy in flag.strategies:
-            for number in strategy["segments"]:
-                users[number].add(flag.name)
-    return users
+    for flag, strategy in strategies:
+        for number in document.segments.keys() & strategy["segments"]:
+            users[number].add(flag)
+    names = {document.segments[number]["name"] for number in users}
+    existing = transfer.hold_segments(conn, names, project["id"]) if names else {}
+    for number, flags in users.items():
+        segment = document.segments[number]
+        found = existing.get(segment["name"])
+        if found is None:
+            existing |= create_segment(conn, actor, project, segment, flags, findings)
+        elif segment.get("constraints", found["constraints"]) != found["constraints"]:
+            findings.warn(OTHER, [segment["name"]])
+    for _, strategy in strategies:
+        used = [document.segments[number]["name"] for number in strategy["segments"] if number in document.segments]
+        strategy["segments"] = {existing[name]["id"] for name in used if name in existing}
 
 
-def replace(document: Document, ids: dict[int, int]) -> None:
-    """Replace the ids of segments of strategies. Segments without a new id are removed."""
-    for flag in document.flags:
-        for strategy in flag.strategies:
-            strategy["segments"] = {ids[number] for number in strategy["segments"] if number in ids}
+def create_segment(
+    conn: Connection, actor: Actor, project: DictRow, segment: Json, flags: Collection[str], findings: Findings
+) -> dict[str, DictRow]:
+    """Create a segment of a document, and return its record by name. Otherwise add an error, and return {}."""
+    name = segment["name"]
+    if "constraints" not in segment or segments.is_taken(conn, name):
+        findings.add_error(f"segments: no segment named {name} exists for all projects or for this one", flags)
+        return {}
+    try:
+        check_segment(conn, segment)
+        refuse_excess(conn, "MAX_SEGMENTS", "segment")
+    except BadRequest as error:
+        findings.add_error(f"segment {name}: {error.description}", flags)
+        return {}
+    place = project["id"] if segment["project"] else None
+    needs_all = place is None or held_permissions(conn, ["CREATE_SEGMENT"], project["id"])
+    findings.need("CREATE_SEGMENT" if needs_all else "UPDATE_PROJECT_SEGMENT", segment)
+    more = {"description": segment["description"], "project": place, "created_by": actor.name}
+    with unique_or_409(segments.TAKEN):
+        segment_id = segments.insert(conn, name, segment["constraints"], **more)
+    events.record(conn, Event("segment-created", actor, project=place, data=segments.lock(conn, segment_id, None)))
+    return {name: {"id": segment_id, "constraints": segment["constraints"]}}

@@ -14,7 +14,7 @@ from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flag_links import replace_links
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
-from rules.import_segments import add_missing_segments, with_own_segments
+from rules.import_segments import use_segments
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types, remove_tags
@@ -117,10 +117,9 @@ def missing_permissions(conn: Connection, findings: Findings, project: str, envi
 def check_document(
     conn: Connection, project: DictRow, document: Document, known: Sequence[DictRow], findings: Findings
 ) -> Document:
-    """Add errors for names, limits, dependencies and segments that concern the document as a whole.
+    """Add errors for names, limits and dependencies that concern the document as a whole.
 
-    Return the document with the ids of its segments in this instance, without archived flags.
-    known: the flags of the document that exist in the project.
+    Return the document without archived flags. known: the flags of the document that exist in the project.
     """
     archived = {flag["name"] for flag in known if flag["archived_at"] is not None}
     live = {flag["name"] for flag in known} - archived
@@ -131,7 +130,6 @@ def check_document(
         pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
         refuse_invalid_dependencies(links, live | set(new), pairs, findings.refuse)
         findings.need("UPDATE_FEATURE_DEPENDENCY", links)
-    document = with_own_segments(conn, project, document, archived, findings)
     names = {flag.name for flag in document.flags}
     findings.warn("This flag is archived here. The import omits it.", names & archived)
     findings.warn("This flag exists. It is overwritten.", names & live - findings.refused)
@@ -156,7 +154,7 @@ def write(
 ) -> None:
     """Write the flags of a document from check_document(). known: those that exist, locked."""
     add_missing_catalog(conn, actor, document, findings)
-    add_missing_segments(conn, actor, project, document, findings)
+    use_segments(conn, actor, project, document, findings)
     tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
     check_tag_types(conn, tags, "featureTags", findings.refuse)
     by_name = {flag["name"]: flag for flag in known}

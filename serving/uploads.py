@@ -2,29 +2,21 @@
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 
 from flask import request
+from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 
-from serving.body_limits import FORM_BYTES, IMPORT_BYTES, LARGE_IMPORTS, drop_rest, held, read_up_to
-
-
-@contextmanager
-def uploaded() -> Iterator[tuple[dict[str, str], bytes]]:
-    """Lend the fields of the form and the content of its file. Raise 413 above IMPORT_BYTES, 503 without a turn.
-
-    The file is in the field file. The next form sends it back in the field kept, from pack(), and its name in name.
-    """
-    with held(LARGE_IMPORTS):
-        yield read_form()
+from serving.body_limits import FORM_BYTES, IMPORT_BYTES, drop_rest, read_up_to
 
 
 def read_form() -> tuple[dict[str, str], bytes]:
-    """Return what uploaded() lends."""
+    """Return the fields of the form and the content of its file. Raise 413 if that is larger than IMPORT_BYTES.
+
+    The file is in the field file. The next form sends it back in the field kept, from pack(), and its name in name.
+    """
     body = read_up_to(FORM_BYTES + 1)
     # Browsers show the response only after they have sent the whole form.
     drop_rest()
@@ -35,8 +27,8 @@ def read_form() -> tuple[dict[str, str], bytes]:
     if "kept" in fields:
         content = unpack(fields["kept"])
     else:
-        content = files["file"].read() if "file" in files else b""
-        fields["name"] = files["file"].filename or "" if "file" in files else ""
+        file = files.get("file", FileStorage())
+        content, fields["name"] = file.read(), file.filename or ""
     if len(body) > FORM_BYTES or len(content) > IMPORT_BYTES:
         raise RequestEntityTooLarge(f"The file is larger than {IMPORT_BYTES // 10**6} MB.")
     return fields, content

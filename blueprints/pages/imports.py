@@ -12,8 +12,8 @@ from blueprints.pages.plain_forms import refuse_other_sites
 from rules.import_files import read_file
 from rules.import_report import Conflicts, Report
 from rules.instance_import import import_contents
-from serving.body_limits import parsing
-from serving.uploads import pack, uploaded
+from serving.body_limits import LARGE_IMPORTS, held, parsing
+from serving.uploads import pack, read_form
 from sql.catalog import environments
 from sql.database import Connection, connection, rolled_back_transaction, transaction_or_savepoint
 from sql.projects import list as project_list
@@ -38,7 +38,8 @@ def import_file() -> Response:
     with connection() as conn:
         choices = form_choices(conn)
     try:
-        with uploaded() as (fields, content):
+        with held(LARGE_IMPORTS):
+            fields, content = read_form()
             report = run(fields, content)
             kept = "" if "kept" in fields else pack(content)
     except Conflicts as error:

@@ -14,7 +14,7 @@ from operations.unleash.client import Unleash
 from operations.unleash.server import read_server
 from rules.access import SYSTEM
 from rules.import_contents import Contents
-from rules.import_report import Conflicts
+from rules.import_report import Conflicts, Report
 from rules.instance_import import import_contents
 from sql.database import connection, rolled_back_transaction, transaction_or_savepoint
 
@@ -47,10 +47,12 @@ def import_unleash(
     """
     began = time.monotonic()
     contents = read_server(open_server(url, token_file, ca_file), projects, with_users=with_users)
-    write_contents(contents, began, dry_run=dry_run)
+    report = write_contents(contents, began, dry_run=dry_run)
+    if not dry_run:
+        say_lines(f"{name} {link}" for name, link in report.reset_links)
 
 
-def write_contents(contents: Contents, began: float, *, dry_run: bool) -> None:
+def write_contents(contents: Contents, began: float, *, dry_run: bool) -> Report:
     """Write the contents of a move, and print the report or the conflicts. began: when the command began."""
     try:
         with connection() as conn, rolled_back_transaction(conn) if dry_run else transaction_or_savepoint(conn):
@@ -59,8 +61,7 @@ def write_contents(contents: Contents, began: float, *, dry_run: bool) -> None:
         say_lines(error.lines())
         sys.exit(1)
     say_lines(report.lines(dry_run=dry_run, seconds=time.monotonic() - began))
-    if not dry_run:
-        say_lines(f"{name} {link}" for name, link in report.reset_links)
+    return report
 
 
 def open_server(url: str, token_file: Path, ca_file: Path | None) -> Unleash:

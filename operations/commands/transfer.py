@@ -1,6 +1,5 @@
 """flags import and flags export: move flags with files."""
 
-import sys
 import time
 from pathlib import Path
 
@@ -9,9 +8,8 @@ import click
 from operations.commands.database import DatabaseCommand
 from operations.commands.events import new_file
 from operations.commands.import_unleash import write_contents
-from operations.import_files import open_document, read_document
+from operations.import_files import open_file
 from operations.yaml_files import parse_yaml
-from rules.import_files import read_file
 from rules.refusals import first_five
 from serving.responses import bounded
 from sql.database import connection
@@ -38,9 +36,8 @@ def import_file(file: Path, environment: str | None, project: str | None, *, dry
     FILE is an export document, or a state file of Unleash 3 to 5, in JSON or YAML; - is stdin. All of it moves in one
     transaction. Records that exist here stay as they are, so that you can repeat the command.
     """
-    began, name = time.monotonic(), "stdin" if str(file) == "-" else str(file)
-    document = read_document(sys.stdin.buffer, name, parse_yaml) if name == "stdin" else open_document(file, parse_yaml)
-    write_contents(read_file(document, name, project, environment), began, dry_run=dry_run)
+    began = time.monotonic()
+    write_contents(open_file(file, project, environment, parse_yaml), began, dry_run=dry_run)
 
 
 @click.command(cls=DatabaseCommand)

@@ -246,13 +246,6 @@ class Entries(ListOf):
         return ListOf(Raw(allow_none=True), max=MAX_ENTRIES).load_value(value)
 
 
-def refuse_state_file(data: Any) -> Any:
-    """Return the data. Raise ValidationError for a state file of Unleash 3 to 5, which has other lists."""
-    if isinstance(data, dict) and data.get("version") in (1, 2, 3, 4) and "features" in data:
-        raise ValidationError("must not be a state file. Import it with the command ./flags import FILE")
-    return data
-
-
 class FlagDocument(OpenBody):
     """A document that this service or a compatible one exported."""
 
@@ -270,7 +263,10 @@ class FlagDocument(OpenBody):
 
     @pre_load
     def refuse_state_file(self, data: Any, **_: Any) -> Any:
-        return refuse_state_file(data)
+        """Refuse a state file of Unleash 3 to 5, which has other lists."""
+        if isinstance(data, dict) and data.get("version") in (1, 2, 3, 4):
+            raise ValidationError("must not be a state file. Import it with the command ./flags import FILE")
+        return data
 
     features = Entries(Nested(ImportedFeature), required=True, description="The flags.")
     featureStrategies = Entries(Nested(ImportedStrategy), required=True, description="Strategies of the flags.")
@@ -301,7 +297,3 @@ class ImportFlags(Body):
     project = Text(min=1, required=True, description="Id of the project for the flags.")
     environment = Text(min=1, required=True, description="Environment for their strategies, variants and states.")
     data = Nested(FlagDocument, required=True, description="The document.")
-
-    @pre_load
-    def refuse_state_file(self, data: Any, **_: Any) -> Any:
-        return refuse_state_file(data)

@@ -2,12 +2,11 @@
 
 import gzip
 import json
-from io import BytesIO
 
 import pytest
 from werkzeug.exceptions import BadRequest
 
-from operations.import_files import open_document, read_document
+from operations.import_files import open_file
 from operations.yaml_files import parse_yaml
 from sql.database import connect
 from tests.support.command_line import CommandLine
@@ -197,7 +196,7 @@ def loaded(text):
 
 
 def test_yaml_and_json_of_a_server_are_equal():
-    assert open_document(FILES / "state-5.12.8.yaml", parse_yaml) == parsed(f"state-{STATES[4]}.json")
+    assert loaded((FILES / "state-5.12.8.yaml").read_text()) == parsed(f"state-{STATES[4]}.json")
 
 
 def test_plain_words_are_those_of_json():
@@ -228,7 +227,10 @@ def test_other_yaml_is_refused(text, problem):
     assert caught.value.description == f"flags.yml is not valid JSON or YAML: {problem}."
 
 
-def test_a_file_that_is_too_large_is_refused():
+def test_a_file_that_is_too_large_is_refused(tmp_path):
+    file = tmp_path / "big.json"
+    with file.open("wb") as out:
+        out.truncate(50_000_001)
     with pytest.raises(BadRequest) as caught:
-        read_document(BytesIO(b" " * 50_000_001), "big.json")
-    assert caught.value.description == "big.json is larger than 50000000 bytes."
+        open_file(file, None, None)
+    assert caught.value.description == f"{file} is larger than 50000000 bytes."

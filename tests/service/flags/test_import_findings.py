@@ -213,17 +213,13 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
     world.project("hermes")
     for name, project in (("everywhere", None), ("here", "default"), ("elsewhere", "hermes")):
         segments.insert(conn, name, [], project=project)
-    places = ("everywhere", "here", "elsewhere", "nowhere")
+    places = ("everywhere", "here", "elsewhere")
     names = [{"id": number, "name": name} for number, name in enumerate(places, 1)]
-    data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names[:3])
+    data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names)
     message = "segments: no segment named {} exists for all projects or for this one"
     is_an_error(world, alice, data, message.format("elsewhere"), ["f"])
-    is_an_error(world, alice, document("f", segments=names[3:]), message.format("nowhere"), ["nowhere"])
     unknown = document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1])
     is_an_error(world, alice, unknown, "segments: the document has no segment with the id 9", ["f"])
-    # A refused flag is not overwritten, so there is no warning about it.
-    world.flag("f")
-    assert validated(alice, data)["warnings"] == {}
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):

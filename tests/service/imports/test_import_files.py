@@ -16,6 +16,7 @@ CONSTRAINT = {"contextName": "userId", "operator": "IN", "values": ["7"]}
 READ = moves.constraint("userId", "IN", "7")
 ROLLOUT = {"name": "flexibleRollout", "parameters": {"rollout": "25", "stickiness": "default", "groupId": "f"}}
 BLUE = {"name": "blue", "weight": 1000}
+SEGMENT = {"id": 7, "name": "beta", "constraints": [CONSTRAINT]}
 
 
 def read(document, *where):
@@ -95,10 +96,17 @@ def test_other_files_are_refused(file):
         (document(segments=[{"id": 1}]), "segments.0.name is missing"),
         (document() | {"features": [{"name": "f", "createdAt": "yesterday"}]}, "features.0.createdAt is invalid"),
         (document(tags=[{"type": "simple", "value": "a\0b"}]), "tags.0.value must not contain the character NUL"),
+        (document() | {"features": [{"name": "f", "project": "a b"}]}, "features.0.project is invalid"),
+        (document(segments=[SEGMENT, SEGMENT | {"id": 8}]), "it has the segment beta more than once"),
         ({"project": 7, "data": document()}, "project is invalid"),
+        (
+            {"environment": "", "data": document("a b", "f", "f", tags=[{}, {"type": "simple", "value": 7}])},
+            "features.0.name is invalid; tags.0.type is missing; tags.1.value has an unknown type; it has the flag f "
+            "more than once",
+        ),
     ],
 )
-def test_an_invalid_value_is_named(file, problem):
+def test_all_invalid_values_are_named(file, problem):
     with pytest.raises(BadRequest) as caught:
         read(file)
     assert caught.value.description == f"flags.json cannot be read: {problem}."
@@ -257,6 +265,15 @@ def test_what_belongs_to_no_flag_is_left_out():
     assert contents.warnings == [message]
 
 
+def test_what_is_listed_twice_is_imported_once(app):
+    parent = [{"feature": "f", "dependencies": [{"feature": "g"}, {"feature": "g", "enabled": False}]}]
+    strategies = [strategy(id="a", segments=[7, 7])]
+    links = [{"featureStrategyId": "a", "segmentId": 7}]
+    file = document("f", "g", featureStrategies=strategies, segments=[SEGMENT], dependencies=parent * 2)
+    report = move(app, read(file | {"featureStrategySegments": links}))
+    assert (report.counts["strategy"]["new"], report.counts["dependency"]["new"]) == (1, 1)
+
+
 def test_colours_are_named():
     types = [{"name": "team", "color": "#FF0000"}, {"name": "simple", "color": "#FFFFFF"}]
     assert read(document(tagTypes=types)).warnings == ["Colours of tag types are not stored here: team."]
@@ -303,5 +320,6 @@ def test_an_export_of_unleash_needs_its_segments(app, conn):
         move(app, read(parsed("export-5.12.8.json")))
     message = "Segment beta testers does not exist here, and the file does not have its constraints."
     assert caught.value.conflicts == [message]
-    segments.insert(conn, "beta testers", [READ])
+    # The file does not have the project of the segment.
+    segments.insert(conn, "beta testers", [READ], project="default")
     assert move(app, read(parsed("export-5.12.8.json"))).counts["flag"]["new"] == 2

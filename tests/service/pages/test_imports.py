@@ -75,20 +75,6 @@ def test_file_is_imported_after_its_report(alice: Caller, conn: Connection) -> N
     assert again.texts(".//main//button") == []
 
 
-def test_exported_flags_are_imported(world: World, alice: Caller, conn: Connection) -> None:
-    world.strategy(world.flag("checkout", description=EVIL, enabled_in=("production",)), "production")
-    choice = {"project": "default", "environment": "production"}
-    path = "/projects/default/export"
-    exported = alice.post(path, data=choice).data
-    conn.execute("DELETE FROM flags")
-    report = send(alice, 200, **choice, file=FileStorage(io.BytesIO(exported), "flags.json"))
-    send(alice, 200, **report.fields(".//main//form"))
-    before, after = (json.loads(each) for each in (exported, alice.post(path, data=choice).data))
-    # Strategies get new ids.
-    [old], [new] = (each.pop("featureStrategies") for each in (before, after))
-    assert (after, new | {"id": ""}) == (before, old | {"id": ""})
-
-
 def test_problems_are_shown_with_the_form(world: World, alice: Caller, conn: Connection) -> None:
     for content, problem in (
         (b"", "flags.json is empty."),
