@@ -9,6 +9,7 @@ from blueprints import (
     insights,
     login,
     password_reset,
+    personal_dashboard,
     playground,
     signup,
     ui_config,
@@ -89,6 +90,7 @@ ALL = (
     password_reset.bp,  # /auth/reset
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens
+    personal_dashboard.bp,  # /api/admin/personal-dashboard
     users.bp,  # /api/admin/user-admin
     service_accounts.bp,  # /api/admin/service-account
     signup.bp,  # /invite

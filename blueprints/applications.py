@@ -8,6 +8,7 @@ from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
 from sql import applications
 from sql.database import connection, transaction
+from sql.projects import applications as project_applications
 from validators.applications import ApplicationSearch, UpdateApplication
 from validators.returned import without_read_only
 
@@ -30,6 +31,22 @@ def list_applications() -> Response:
         is_descending = search["sortOrder"] == "desc"
         page = {name: search[name] for name in ("query", "limit", "offset")}
         body = applications.list_all(conn, actor.viewer, descending=is_descending, **page)
+    return json_response(body)
+
+
+@bp.get("/api/admin/projects/<project_id>/applications")
+@operation(record="projectApplications", query=ApplicationSearch, refuses=(401, 403, 404))
+def list_project_applications(project_id: str) -> Response:
+    """List the applications of a project.
+
+    Returns applications that use flags of the project, by name. The query also finds environments and SDKs.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        search = load_query(ApplicationSearch)
+        is_descending = search["sortOrder"] == "desc"
+        page = {name: search[name] for name in ("query", "limit", "offset")}
+        body = project_applications.list_all(conn, project_id, descending=is_descending, **page)
     return json_response(body)
 
 
@@ -118,3 +135,15 @@ def list_unknown_flags() -> Response:
         actor = require(conn)
         body = applications.list_unknown_flags(conn, actor.viewer)
     return json_response(body)
+
+
+@bp.get("/api/admin/metrics/sdks/outdated")
+@operation(record="outdatedSdks", refuses=(401, 403))
+def list_outdated_sdks() -> Response:
+    """List outdated SDKs.
+
+    The list is always empty, because this server does not know the newest versions.
+    """
+    with connection() as conn:
+        require(conn)
+    return json_response('{"sdks" : []}')

@@ -3,13 +3,13 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.playground import evaluate, refuse_unknown
+from rules.playground import evaluate, evaluate_contexts, refuse_unknown
 from rules.strategies import NO_FLAG_THERE
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response, json_text
 from sql.database import connection
-from validators.playground import FlagEvaluation, PlaygroundRequest
+from validators.playground import FlagEvaluation, PlaygroundComparison, PlaygroundRequest
 
 bp = Blueprint("playground", __name__)
 
@@ -25,9 +25,26 @@ def evaluate_flags() -> Response:
     with connection() as conn:
         actor = require(conn)
         asked = load(PlaygroundRequest())
-        refuse_unknown(conn, actor.viewer, asked["environment"], asked["projects"])
+        refuse_unknown(conn, actor.viewer, [asked["environment"]], asked["projects"])
         features = evaluate(conn, actor.viewer, asked["environment"], asked["projects"], asked["context"])
     given = {name: asked[name] or "*" for name in ("environment", "projects", "context")}
+    return json_response(json_text({"input": given, "features": features}))
+
+
+@bp.post("/api/admin/playground/advanced")
+@operation(record="playgroundComparison", body=PlaygroundComparison, refuses=(401, 403, 415))
+def evaluate_flags_for_contexts() -> Response:
+    """Evaluate flags for several contexts and environments.
+
+    A text of the context can have several values with commas between them. Then the response has a result for each
+    combination of values, in each environment. The maximum is 10,000 results.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        asked = load(PlaygroundComparison())
+        refuse_unknown(conn, actor.viewer, asked["environments"], asked["projects"])
+        features = evaluate_contexts(conn, actor.viewer, asked["environments"], asked["projects"], asked["context"])
+    given = {name: asked[name] or "*" for name in ("environments", "projects", "context")}
     return json_response(json_text({"input": given, "features": features}))
 
 

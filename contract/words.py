@@ -107,6 +107,7 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "typeId": ("Id of the flag type.", "release"),
     "type": ("Type of the tag.", "simple"),
     "value": ("Value of the tag.", "beta"),
+    "legalValue": ("Legal value to delete.", "NO"),
     "parent": ("Name of the parent flag.", "new-cart"),
     "tagType": ("Type of the tag.", "simple"),
     "tagValue": ("Value of the tag.", "beta"),

@@ -40,15 +40,15 @@ class Document:
         results = {parent.name: self.parents[parent.name].evaluate(fields) for parent in self.known_parents(flag)}
         return evaluated(flag, fields, results)
 
-    def evaluate_all(self, context: Mapping[str, Any]) -> list[tuple[Flag, Result]]:
-        """Return all flags that are on, in the order of the document."""
+    def evaluate_all(self, context: Mapping[str, Any], *, with_disabled: bool = False) -> list[tuple[Flag, Result]]:
+        """Return all flags that are on, or with_disabled all flags, in the order of the document."""
         fields = fields_of(context)
         # Parents are evaluated once: a random rollout decides the same for a parent and its children.
         results = {name: flag.evaluate(fields) for name, flag in self.parents.items()}
         found: list[tuple[Flag, Result]] = []
         for name, flag in self.flags.items():
             result = results.get(name) or (evaluated(flag, fields, results) if flag.parents else flag.evaluate(fields))
-            if result.enabled:
+            if result.enabled or with_disabled:
                 found.append((flag, result))
         return found
 

@@ -28,7 +28,11 @@ IMPORT_BYTES = 50 * 10**6
 
 # The limits of paths. Other operations that need a credential read MAX_BODY_BYTES.
 OFREP = "/ofrep/v1/evaluate/flags"
-LIMITS: dict[str, int] = dict.fromkeys(("/api/frontend", OFREP, f"{OFREP}/<feature_name>"), CONTEXT_BYTES)
+FRONTEND = "/api/frontend"
+LIMITS: dict[str, int] = dict.fromkeys(
+    (FRONTEND, f"{FRONTEND}/all", f"{FRONTEND}/features/<feature_name>", OFREP, f"{OFREP}/<feature_name>"),
+    CONTEXT_BYTES,
+)
 # The same for operations that read the body after they know the caller.
 LATE_LIMITS: dict[str, int] = {
     **dict.fromkeys(("/api/client/register", "/api/client/metrics", "/api/client/metrics/bulk"), MAX_REPORT_BYTES),

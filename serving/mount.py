@@ -10,6 +10,8 @@ WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 # Our choice: SDKs append their paths to an address that people configure, with or without a slash at its end. In other
 # paths, a trailing or doubled slash is 404.
 OF_APPLICATIONS = re.compile(r"/(?:api/(?:client|frontend|proxy)|ofrep|edge)(?:/|\Z)")
+# Our choice: Unleash Edge has these paths too. SDKs append /client/metrics to any of them.
+OF_EDGE = re.compile(r"\A/api/(?:(?:proxy|frontend)(?:/all)?(?=/client/)|proxy(?=/|\Z))")
 
 
 class Mount:
@@ -23,7 +25,7 @@ class Mount:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         environ = keep_encoded_slashes(environ)
-        path = without_extra_slashes(environ.get("PATH_INFO", ""), self.path)
+        path = path_of_operation(environ.get("PATH_INFO", ""), self.path)
         environ = {**environ, "PATH_INFO": path}
         inner = path.removeprefix(self.path)
         first = inner[1:].partition("/")[0]
@@ -38,7 +40,10 @@ class Mount:
         return self.app(environ, start_response)
 
 
-def without_extra_slashes(path: str, base: str) -> str:
-    """Return the path of an application, also below base, with single slashes and none at its end; others as given."""
+def path_of_operation(path: str, base: str) -> str:
+    """Return the path of an application, also below base, with single slashes and as in Unleash; others as given."""
     single = re.sub("//+", "/", path).rstrip("/")
-    return single if any(map(OF_APPLICATIONS.match, (single, single.removeprefix(base)))) else path
+    for inner in (single, single.removeprefix(base)):
+        if OF_APPLICATIONS.match(inner):
+            return single.removesuffix(inner) + OF_EDGE.sub("/api/frontend", inner)
+    return path

@@ -19,6 +19,15 @@ class Projects(ListOf):
         return None if "*" in projects else projects
 
 
+PROJECTS = Projects(
+    Text(),
+    what="projects",
+    max=500,
+    load_default=None,
+    description="Projects of the flags. `*` means all that the caller can see.",
+)
+
+
 class FlagEvaluation(Body):
     """Body of an evaluation of one flag."""
 
@@ -37,10 +46,19 @@ class PlaygroundRequest(OpenBody, FlagEvaluation):
     }
 
     environment = Text(required=True, min=1, max=100, description="Environment of the flags.")
-    projects = Projects(
-        Text(),
-        what="projects",
-        max=500,
-        load_default=None,
-        description="Projects of the flags. `*` means all that the caller can see.",
+    projects = PROJECTS
+
+
+class PlaygroundComparison(OpenBody, FlagEvaluation):
+    """Body of an evaluation for several contexts and environments."""
+
+    example: ClassVar = {
+        "environments": ["development", "production"],
+        "projects": ["default"],
+        "context": {"appName": "shop", "userId": "7,8", "properties": {"plan": "gold,silver"}},
+    }
+
+    environments = ListOf(
+        Text(min=1, max=100), what="environments", max=50, required=True, description="Environments of the flags."
     )
+    projects = PROJECTS

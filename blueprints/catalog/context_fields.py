@@ -1,8 +1,10 @@
 """Context fields. Constraints compare them with values."""
 
+from typing import Any
+
 from flask import Blueprint, Response, abort
 
-from rules.access import require
+from rules.access import Actor, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal, refuse_used
 from serving.operation import operation
@@ -10,9 +12,10 @@ from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events
 from sql.catalog import context_fields
-from sql.database import connection, transaction
+from sql.database import Connection, connection, transaction
 from sql.events import Event
-from validators.catalog.context_fields import CreateContextField, UpdateContextField
+from validators import MAX_ITEMS
+from validators.catalog.context_fields import CreateContextField, LegalValue, UpdateContextField
 from validators.errors import NameExists
 from validators.names import NewName
 from validators.returned import without_read_only
@@ -137,3 +140,40 @@ def list_context_field_strategies(name: str) -> Response:
         actor = require(conn)
         body = context_fields.list_strategies(conn, name, actor.viewer) or abort(404, "No context field has that name.")
     return json_response(body)
+
+
+@bp.post("/api/admin/context/<name>/legal-values")
+@operation(body=LegalValue, refuses=(400, 401, 403, 404, 415))
+def add_legal_value(name: str) -> Response:
+    """Add a legal value to a context field.
+
+    If the field has the value already, its description is replaced.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_CONTEXT_FIELD")
+        legal = load(LegalValue())
+        set_legal_value(conn, actor, name, legal["value"], legal)
+    return empty_response()
+
+
+@bp.delete("/api/admin/context/<name>/legal-values/<anything:legal_value>")
+@operation(refuses=(401, 403, 404))
+def delete_legal_value(name: str, legal_value: str) -> Response:
+    """Delete a legal value of a context field.
+
+    Existing constraints keep the value. 200 also if the field does not have it.
+    """
+    with transaction() as conn:
+        actor = require(conn, "UPDATE_CONTEXT_FIELD")
+        set_legal_value(conn, actor, name, legal_value, None)
+    return empty_response()
+
+
+def set_legal_value(conn: Connection, actor: Actor, name: str, text: str, legal: dict[str, Any] | None) -> None:
+    """Add or replace a legal value, or delete it (None). Raise 404 without the field, and 400 above MAX_ITEMS."""
+    before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
+    values = {one["value"]: one for one in before["legalValues"]} | {text: legal}
+    if len(values) > MAX_ITEMS:
+        abort(400, f"legalValues: must have at most {MAX_ITEMS} items")
+    after = context_fields.update(conn, before | {"legalValues": list(filter(None, values.values()))})
+    events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))

@@ -15,6 +15,19 @@ from validators.flags.stages import CompleteFlag
 bp = Blueprint("flag_stages", __name__)
 
 
+@bp.get("/api/admin/lifecycle/count")
+@operation(record="stageCounts", refuses=(401, 403))
+def get_stage_counts() -> Response:
+    """Get the number of flags in each lifecycle stage.
+
+    Counts live and archived flags of projects that the caller can see.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        body = stages.count(conn, actor.viewer)
+    return json_response(body)
+
+
 @bp.get("/api/admin/projects/<project_id>/features/<feature_name>/lifecycle")
 @operation(record="flagStages", refuses=(401, 403, 404))
 def list_flag_stages(project_id: str, feature_name: str) -> Response:

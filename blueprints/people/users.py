@@ -16,11 +16,12 @@ from serving.responses import created, empty_response, json_response, json_text
 from sql import events
 from sql.database import connection, transaction
 from sql.events import Event
-from sql.people import user_records, users
+from sql.people import user_permissions, user_records, users
 from validators.people.users import (
     CheckPassword,
     CreateResetLink,
     CreateUser,
+    PermissionScope,
     SetPassword,
     UpdateUser,
     UserSearch,
@@ -155,6 +156,21 @@ def get_user(user_id: str) -> Response:
         require(conn, "ADMIN")
         body = user_records.get(conn, id_in_path(user_id)) or abort(404, UNKNOWN_USER)
     return json_response(body)
+
+
+@bp.get("/api/admin/user-admin/<user_id>/permissions")
+@operation(record="userPermissions", query=PermissionScope, refuses=(401, 403, 404))
+def get_user_permissions(user_id: str) -> Response:
+    """Get the permissions of a user or a service account.
+
+    Returns all permissions and whether the user has them, by a role or a group. Without a project, these are
+    permissions in every project. Permissions in an environment need the name of the environment.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+        scope = load_query(PermissionScope)
+        body = user_permissions.get(conn, id_in_path(user_id), scope["project"], scope["environment"])
+    return json_response(body or abort(404, UNKNOWN_USER))
 
 
 @bp.put("/api/admin/user-admin/<user_id>")

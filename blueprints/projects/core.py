@@ -20,6 +20,7 @@ from sql.projects import core as projects
 from sql.projects import health_report
 from sql.projects import list as project_list
 from sql.projects import overview as project_overview
+from sql.projects import status as project_status
 from validators import Body
 from validators.errors import NameExists
 from validators.projects.core import (
@@ -176,6 +177,19 @@ def get_project_overview(project_id: str) -> Response:
     with connection() as conn:
         actor = require(conn, project=project_id)
         body = project_overview.get(conn, project_id, actor.user_id)
+    return json_response(body)
+
+
+@bp.get("/api/admin/projects/<project_id>/status")
+@operation(record="projectStatus", refuses=(401, 403, 404))
+def get_project_status(project_id: str) -> Response:
+    """Get the status of a project.
+
+    Returns its events by day in the last year, its health and resources, and how long flags stay in each stage.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = project_status.get(conn, project_id)
     return json_response(body)
 
 

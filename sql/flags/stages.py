@@ -3,6 +3,7 @@
 from typing import LiteralString
 
 from sql.database import Connection, run, value
+from sql.projects.visibility import VISIBLE
 
 # The stages that a flag of the table flags has entered, in their order. Reviving a flag begins a new life.
 # Our choice: pre-live begins when an application first reports the flag, in any environment. Live begins with the first
@@ -43,6 +44,32 @@ RECORD: LiteralString = """
 
 # The present stage of a flag.
 STAGE: LiteralString = f"(SELECT {RECORD}{STAGES} ORDER BY number DESC LIMIT 1)"
+
+# A row for each stage of a flag. left_at is null for the present one.
+ENTERED: LiteralString = f"""
+     CROSS JOIN LATERAL (
+        SELECT stage, entered_at, lead(entered_at) OVER (ORDER BY number) AS left_at{STAGES}) AS entered
+"""
+
+COUNT: LiteralString = f"""
+    SELECT json_build_object(
+               'initial', count(*) FILTER (WHERE stage = 'initial'),
+               'preLive', count(*) FILTER (WHERE stage = 'pre-live'),
+               'live', count(*) FILTER (WHERE stage = 'live'),
+               'completed', count(*) FILTER (WHERE stage = 'completed'),
+               'archived', count(*) FILTER (WHERE stage = 'archived'))::text
+      FROM flags
+      JOIN projects ON projects.id = flags.project_id{ENTERED}
+     WHERE left_at IS NULL
+       AND deleted_at IS NULL
+       AND {VISIBLE}
+"""
+
+
+def count(conn: Connection, viewer: int | None) -> str:
+    """Return the number of flags in each stage as JSON text, in projects that the viewer sees."""
+    return value(conn, COUNT, {"viewer": viewer})
+
 
 # Our choice: archived flags have stages too. Deleted flags have none.
 LIST: LiteralString = f"""

@@ -35,17 +35,17 @@ ENVIRONMENT: LiteralString = """
 
 # Our choice: permissions in a single project, as Editor has in the project default, are not listed. A permission has no
 # field for the project, and a client that copies the list would give them in every project.
-GET: LiteralString = f"""
-    SELECT json_merge({RECORD}, json_build_object('permissions', (
+WITH_PERMISSIONS: LiteralString = f"""
+    json_merge({RECORD}, json_build_object('permissions', (
                SELECT coalesce(json_agg(json_merge({permissions.RECORD}, {ENVIRONMENT})
                                         ORDER BY permissions.id, role_permissions.environment NULLS FIRST), '[]')
                  FROM role_permissions
                  JOIN permissions ON permissions.name = role_permissions.permission
                 WHERE role_permissions.role_id = roles.id
-                  AND role_permissions.project_id IS NULL)))::text
-      FROM roles
-     WHERE roles.id = %(id)s
+                  AND role_permissions.project_id IS NULL)))
 """
+
+GET: LiteralString = f"SELECT ({WITH_PERMISSIONS})::text FROM roles WHERE id = %(id)s"
 
 
 def get(conn: Connection, role_id: int) -> str | None:

@@ -9,15 +9,20 @@ from sql.people import roles
 from sql.projects.health import ACTIVE, HEALTH
 from sql.projects.visibility import VISIBLE
 
+# The record of a user who owns a project.
+OWNER: LiteralString = """
+    json_build_object('ownerType', 'user', 'name', coalesce(users.name, username, email), 'email', email,
+                      'imageUrl', image_url)
+"""
+
 # The owners of each project that has some, the earliest first.
-OWNERS: LiteralString = """
+OWNERS: LiteralString = f"""
     SELECT project_id, json_agg(owner ORDER BY since, owner_type DESC, id) AS list
       FROM (SELECT project_id,
                    project_user_roles.created_at AS since,
                    'user' AS owner_type,
                    users.id,
-                   json_build_object('ownerType', 'user', 'name', coalesce(users.name, username, email),
-                                     'email', email, 'imageUrl', image_url) AS owner
+                   {OWNER} AS owner
               FROM project_user_roles
               JOIN users ON users.id = user_id
              WHERE role_id = %(owner)s

@@ -15,6 +15,11 @@ TABLE = """
     DELETE /api/admin/metrics/applications/<app_name>                      -        200    200  403     403   403  200    403     403       401       5
     GET /api/admin/metrics/applications/<app_name>/overview                -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/metrics/instances/<app_name>/environment/<environment>  -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/applications                      default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/applications                      hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/applications                      apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/applications                      nowhere  404    404  404     404   404  404    403     403       401       -
+    GET /api/admin/metrics/sdks/outdated                                   -        200    200  200     200   200  200    403     403       401       1
     GET /api/admin/metrics/unknown-flags                                   -        200    200  200     200   200  200    403     403       401       2
 """
 

@@ -33,10 +33,17 @@ def served(app: Flask) -> Iterator[str]:
             )
 
 
-def test_every_operation_of_the_admin_api_is_here(shared_app: Flask) -> None:
+def test_every_listed_operation_is_here(shared_app: Flask) -> None:
     here = set(listed("Every operation"))
     assert len(here) >= 190
     assert here - set(served(shared_app)) == set()
+
+
+def test_every_operation_of_unleash_is_listed() -> None:
+    lines = (ROOT / "tests" / "contract" / "unleash_operations.txt").read_text(encoding="utf-8").splitlines()
+    known = {line for line in lines if not line.startswith("#")}
+    assert len(known) >= 220
+    assert known - set(listed("Every operation")) - set(listed("What is missing")) == set()
 
 
 def test_no_operation_of_the_app_is_listed_as_missing(shared_app: Flask) -> None:

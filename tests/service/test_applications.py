@@ -235,3 +235,39 @@ def test_unknown_flags_are_listed_until_they_exist(world, alice, conn):
     assert alice.get(f"{METRICS}/unknown-flags").json == {"unknownFlags": listed[1:]}
     fixtures.update(conn, "flags", flag_id, archived_at=NOW, deleted_at=NOW)
     assert alice.get(f"{METRICS}/unknown-flags").json == {"unknownFlags": listed}
+
+
+PROJECT = "/api/admin/projects/default/applications"
+
+
+def test_a_project_lists_the_applications_that_use_its_flags(world, alice, conn):
+    world.project("hermes")
+    flag, other = world.flag("a"), world.flag("b", "hermes")
+    for app in ("shop", "Billing", "elsewhere", "unused"):
+        make(conn, app)
+    for environment in ("production", "development"):
+        sight(conn, flag, environment=environment)
+    sight(conn, flag, "Billing", "development")
+    sight(conn, other, "elsewhere")
+    for number, sdk in enumerate(("unleash-client-node:6.1.0", "unleash-client-node:5.0.0", "own", None)):
+        run_instance(conn, f"i-{number}", sdk_version=sdk)
+    run_instance(conn, "i-9", "Billing", "production", sdk_version="unused:1")
+    billing = {"name": "Billing", "environments": ["development"], "instances": [], "sdks": []}
+    sdks = [{"name": "own", "versions": []}, {"name": "unleash-client-node", "versions": ["5.0.0", "6.1.0"]}]
+    places = {"environments": ["development", "production"], "instances": ["i-0", "i-1", "i-2", "i-3"]}
+    shop = {"name": "shop", **places, "sdks": sdks}
+    assert alice.get(PROJECT).json == {"applications": [billing, shop], "total": 2}
+    assert alice.get(f"{PROJECT}?sortOrder=desc&limit=1").json == {"applications": [shop], "total": 2}
+    assert alice.get(f"{PROJECT}?offset=1").json == {"applications": [shop], "total": 2}
+    for query in ("SHO", "prod", "node:6"):
+        assert alice.get(f"{PROJECT}?query={query}").json == {"applications": [shop], "total": 1}
+    for query in ("unused", "100%25", "hermes"):
+        assert alice.get(f"{PROJECT}?query={query}").json == {"applications": [], "total": 0}
+    fixtures.update(conn, "flags", flag, archived_at=NOW, deleted_at=NOW)
+    assert alice.get(PROJECT).json["total"] == 0
+
+
+def test_no_sdk_is_outdated(alice, conn):
+    make(conn)
+    run_instance(conn, "i-1", sdk_version="unleash-client-node:1.0.0")
+    assert alice.get(f"{METRICS}/sdks/outdated").json == {"sdks": []}

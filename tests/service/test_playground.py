@@ -194,7 +194,7 @@ def test_archived_flags_and_flags_of_other_environments_are_not_shown(world: Wor
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"environment": "nowhere"}, "environment: must be an existing environment"),
+        ({"environment": "nowhere"}, "environment: must be an existing environment, not nowhere"),
         ({"projects": "default"}, "projects: must be a list of projects or *"),
         ({"context": {"properties": "x"}}, "context.properties: must be a JSON object"),
         ({"context": {"userId": "x" * 1001}}, "context.userId: must be at most 1000 characters long"),
@@ -210,3 +210,65 @@ def test_a_number_that_is_too_large_is_refused(alice: Caller) -> None:
     body = b'{"environment": "development", "context": {"weight": 1e999}}'
     message = refused(alice.post(PATH, data=body, content_type="application/json"))
     assert message == "context.weight: must not be a number that is too large"
+
+
+def test_a_comparison_has_a_result_for_each_combination(world: World, alice: Caller) -> None:
+    add_strategy(alice, constraints=[USER_7])
+    world.flag("banner", enabled_in=("production",))
+    context = {"userId": "7, 8,,7", "vip": True, "properties": {"plan": "gold,silver"}}
+    body = {"environments": ["production", "development"], "projects": ["default"], "context": context}
+    response = alice.post(f"{PATH}/advanced", json=body)
+    assert response.status_code == 200, response.text
+    given = {"userId": "7, 8,,7", "properties": {"vip": True, "plan": "gold,silver"}}
+    assert response.json["input"] == body | {"context": given}
+    banner, checkout = response.json["features"]
+    assert (banner["name"], checkout["name"], checkout["projectId"]) == ("banner", "checkout", "default")
+    found = [(one["context"], one["isEnabled"]) for one in checkout["environments"]["development"]]
+    assert found == [
+        ({"vip": True, "plan": plan, "userId": user}, user == "7") for plan in ("gold", "silver") for user in ("7", "8")
+    ]
+    assert [one["isEnabled"] for one in banner["environments"]["production"]] == [True] * 4
+    assert {one["environment"] for one in checkout["environments"]["production"]} == {"production"}
+
+
+def test_a_comparison_shows_what_the_playground_shows(alice: Caller) -> None:
+    strategy = add_strategy(alice, constraints=[USER_7])
+    context = {"userId": "8", "properties": {"plan": "gold"}}
+    body = {"environments": ["development"], "context": context}
+    [flag] = alice.post(f"{PATH}/advanced", json=body).json["features"]
+    [result] = flag["environments"]["development"]
+    assert result.pop("environment") == "development"
+    assert result.pop("context") == {"plan": "gold", "userId": "8"}
+    [shown] = result["strategies"]["data"]
+    edit = "/projects/default/features/checkout/strategies/edit?environmentId=development"
+    assert shown.pop("links") == {"edit": f"{edit}&strategyId={strategy}"}
+    assert [result] == playground(alice, context=context)["features"]
+
+
+def test_a_comparison_names_every_environment(world: World, alice: Caller) -> None:
+    world.project("small", environments=("production",))
+    world.flag("elsewhere", "small")
+    body = {"environments": ["development", "production"], "projects": ["small"], "context": {}}
+    [flag] = alice.post(f"{PATH}/advanced", json=body).json["features"]
+    assert {name: len(results) for name, results in flag["environments"].items()} == {"development": 0, "production": 1}
+
+
+def test_a_comparison_is_limited(world: World, alice: Caller) -> None:
+    many = ",".join(map(str, range(100)))
+    body = {"environments": ["development"], "context": {"userId": many, "appName": many, "sessionId": "1,"}}
+    assert len(alice.post(f"{PATH}/advanced", json=body).json["features"][0]["environments"]["development"]) == 10_000
+    world.flag("banner")
+    message = "context: makes 20000 results of all flags; the maximum is 10000"
+    assert refused(alice.post(f"{PATH}/advanced", json=body)) == message
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "environments: is required"),
+        ({"environments": ["nowhere"]}, "environment: must be an existing environment, not nowhere"),
+        ({"environments": ["development"], "projects": ["hidden"]}, "projects: unknown projects: hidden"),
+    ],
+)
+def test_an_invalid_comparison_is_refused(alice: Caller, body: Json, message: str) -> None:
+    assert refused(alice.post(f"{PATH}/advanced", json=body)) == message

@@ -19,7 +19,7 @@ from contract.responses import SCHEMAS, error_record, headers, statuses
 from contract.routes import is_page
 from serving import browser_headers as browser_rules
 from serving.event_stream import LINES
-from serving.mount import without_extra_slashes
+from serving.mount import path_of_operation
 from serving.operation import CONTRACTS, Operation
 from serving.path_converters import keep_encoded_slashes
 
@@ -150,7 +150,7 @@ def asked(app: Flask, response: TestResponse) -> tuple[str | None, Operation | N
     """The endpoint that an answer came from, and its contract; None: there is none at that address."""
     environ = keep_encoded_slashes(response.request.environ)
     base = app.config["BASE_PATH"]
-    path = without_extra_slashes(environ["PATH_INFO"], base)
+    path = path_of_operation(environ["PATH_INFO"], base)
     if base and path.startswith(f"{base}/"):
         path = path.removeprefix(base)
     if path.startswith("//"):

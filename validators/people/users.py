@@ -231,3 +231,10 @@ class OwnRoles(Query):
     """Query parameters of GET /api/admin/user/roles."""
 
     projectId = Text(required=True, description="Id of the project.", metadata={"examples": ["default"]})
+
+
+class PermissionScope(Query):
+    """Query parameters of the permissions of a user."""
+
+    project = Text(load_default=None, description="Id of a project.", metadata={"examples": ["default"]})
+    environment = Text(load_default=None, description="Name of an environment.", metadata={"examples": ["production"]})

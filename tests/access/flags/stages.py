@@ -3,6 +3,7 @@
 TABLE = """
     route                                                                               project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
+    GET /api/admin/lifecycle/count                                                      -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/projects/<project_id>/features/<feature_name>/lifecycle              default  200    200  200     200   200  200    403     403       401       2
     GET /api/admin/projects/<project_id>/features/<feature_name>/lifecycle              hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/features/<feature_name>/lifecycle              apollo   200    200  404     200   200  200    403     403       401       -

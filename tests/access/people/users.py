@@ -14,6 +14,7 @@ TABLE = """
     POST /api/admin/user-admin/reset-password             -        200    403  403     403   403  200    403     403       401       6
     POST /api/admin/user-admin/validate-password          -        200    200  200     200   200  200    403     403       401       1
     GET /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       2
+    GET /api/admin/user-admin/<user_id>/permissions       -        200    403  403     403   403  200    403     403       401       2
     PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       9
     DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401       8
     POST /api/admin/user-admin/<user_id>/change-password  -        200    403  403     403   403  200    403     403       401       8

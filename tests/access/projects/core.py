@@ -34,6 +34,10 @@ TABLE = """
     GET /api/admin/projects/<project_id>/health-report  hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/health-report  apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/health-report  nowhere  404    404  404     404   404  404    403     403       401       -
+    GET /api/admin/projects/<project_id>/status         default  200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/status         hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/status         apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/status         nowhere  404    404  404     404   404  404    403     403       401       -
     GET /api/admin/projects/<project_id>/access         default  200    200  403     403   403  200    403     403       401       2
     GET /api/admin/projects/<project_id>/access         hermes   200    403  403     403   403  200    403     403       401       -
     GET /api/admin/projects/<project_id>/access         apollo   200    403  403     200   403  200    403     403       401       -

@@ -114,6 +114,32 @@ def test_field_is_changed(world, eve):
     assert eve.get(f"{PATH}/country").json == after | {"description": None, "sortOrder": 0}
 
 
+def test_legal_value_is_added_replaced_and_deleted(world, eve):
+    before = make(eve)
+    since = world.last_event_id()
+    added = before | {"legalValues": [*COUNTRY["legalValues"], {"value": "DK/x"}]}
+    for _ in range(2):
+        assert eve.post(f"{PATH}/country/legal-values", json={"value": "DK/x", "description": None}).status_code == 200
+    replaced = before | {"legalValues": [{"value": "NO"}, {"value": "SE"}, {"value": "DK/x"}]}
+    assert eve.post(f"{PATH}/country/legal-values", json={"value": "NO"}).status_code == 200
+    assert eve.get(f"{PATH}/country").json == replaced
+    deleted = before | {"legalValues": [{"value": "NO"}, {"value": "SE"}]}
+    for value in ("DK%2Fx", "DK%2Fx", "dk"):
+        assert eve.delete(f"{PATH}/country/legal-values/{value}").status_code == 200
+    assert eve.get(f"{PATH}/country").json == deleted
+    assert events(world, since) == [
+        event("context-field-updated", eve, data=data, pre_data=pre_data)
+        for pre_data, data in ((before, added), (added, replaced), (replaced, deleted))
+    ]
+
+
+def test_at_most_10000_legal_values(alice):
+    make(alice, legalValues=[{"value": str(number)} for number in range(10_000)])
+    message = refused(alice.post(f"{PATH}/country/legal-values", json={"value": "NO"}))
+    assert message == "legalValues: must have at most 10000 items"
+    assert alice.post(f"{PATH}/country/legal-values", json={"value": "7", "description": "x"}).status_code == 200
+
+
 IN = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]
 OTHER = [{"contextName": "userId", "operator": "IN", "values": ["country"]}]
 STICKY = {"rollout": "50", "stickiness": "country", "groupId": "f"}
@@ -189,6 +215,8 @@ def test_unknown_field_is_404(alice):
     path = f"{PATH}/Country"
     for response in (alice.get(path), alice.put(path, json={}), alice.delete(path), alice.get(f"{path}/strategies")):
         refused(response, 404, "NotFoundError")
+    refused(alice.post(f"{path}/legal-values", json={"value": "NO"}), 404, "NotFoundError")
+    refused(alice.delete(f"{path}/legal-values/NO"), 404, "NotFoundError")
 
 
 def test_uses_are_counted_by_live_flag_and_project(world, alice, apollo):

@@ -23,7 +23,8 @@ OPERATIONS: list[tuple[str | None, str, str, Any, int]] = [
     ("frontend", "POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "7"}}, 200),
     (None, "POST", "/edge/validate", {"tokens": []}, 200),
     (None, "OPTIONS", "/api/frontend", None, 204),
-    (None, "GET", "/api/proxy", None, 404),
+    ("frontend", "GET", "/api/proxy", None, 200),
+    ("frontend", "POST", "/api/proxy/all/client/metrics", {"appName": "shop"}, 200),
 ]
 
 
