@@ -32,6 +32,8 @@ ZERO_LIMITS = (
     "signalEndpoints",
     "signalTokensPerEndpoint",
 )
+# Our choice: the web UI of Unleash shows these parts, which exist here, only with these flags.
+FLAGS = {"EEA": True, "regexConstraintOperator": True, "semverGteConstraintOperators": True}
 
 
 @bp.get("/api/admin/ui-config")
@@ -39,8 +41,8 @@ ZERO_LIMITS = (
 def get_ui_config() -> Response:
     """Get the configuration of a web UI.
 
-    Returns the version, the addresses and the limits of this service. Parts of Unleash that do not exist here are
-    switched off.
+    Returns the version, the addresses and the limits of this service, for the web UI of Unleash. That UI shows the
+    parts of its enterprise edition that exist here.
     """
     with connection() as conn:
         require(conn)
@@ -59,11 +61,13 @@ def get_ui_config() -> Response:
         "maintenanceMode": False,
         "networkViewEnabled": False,
         "prometheusAPIAvailable": False,
-        "frontendApiOrigins": [],
-        "flags": {},
+        "frontendApiOrigins": list(config["FRONTEND_ORIGINS"]),
+        "flags": FLAGS,
         "segmentValuesLimit": limits["segmentValues"],
         "strategySegmentsLimit": limits["strategySegments"],
         "resourceLimits": limits,
-        "versionInfo": {"current": {"oss": VERSION}, "latest": {}, "isLatest": True},
+        # Our choice: with the second version, the web UI of Unleash shows project settings and access, environments,
+        # roles, groups, service accounts and insights. All of them exist here. Nothing claims a license.
+        "versionInfo": {"current": {"oss": VERSION, "enterprise": VERSION}, "latest": {}, "isLatest": True},
     }
     return json_response(json_text(document))

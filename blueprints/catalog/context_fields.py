@@ -8,14 +8,14 @@ from rules.access import Actor, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal, refuse_used
 from serving.operation import operation
-from serving.request_data import load
+from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
 from sql import events
 from sql.catalog import context_fields
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from validators import MAX_ITEMS
-from validators.catalog.context_fields import CreateContextField, LegalValue, UpdateContextField
+from validators.catalog.context_fields import CreateContextField, LegalValue, ProjectContextFields, UpdateContextField
 from validators.errors import NameExists
 from validators.names import NewName
 from validators.returned import without_read_only
@@ -34,6 +34,20 @@ def list_context_fields() -> Response:
     with connection() as conn:
         require(conn)
         body = context_fields.list_all(conn)
+    return json_response(body)
+
+
+@bp.get("/api/admin/projects/<project_id>/context")
+@operation(record="contextFields", query=ProjectContextFields, refuses=(400, 401, 403, 404))
+def list_project_context_fields(project_id: str) -> Response:
+    """List the context fields of a project.
+
+    The list is empty, because no context field belongs to a project here. With include=root, the list has all context
+    fields. The web UI of Unleash 8 offers these in the constraints of strategies.
+    """
+    with connection() as conn:
+        require(conn, project=project_id)
+        body = context_fields.list_all(conn) if load_query(ProjectContextFields)["include"] == "root" else "[]"
     return json_response(body)
 
 

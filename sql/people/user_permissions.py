@@ -33,6 +33,8 @@ GET: LiteralString = f"""
                'overview', json_build_object(
                    'root', (SELECT list FROM listed WHERE type = 'root'),
                    'project', (SELECT list FROM listed WHERE type = 'project'),
+                   -- The web UI of Unleash 8 crashes without this list.
+                   'groups', '[]'::json,
                    'environment', coalesce((SELECT list FROM listed WHERE type = 'environment'), '[]')),
                'user', {user_records.RECORD},
                'rootRole', (SELECT {roles.RECORD} FROM roles WHERE id = users.root_role_id),

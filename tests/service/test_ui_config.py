@@ -13,7 +13,7 @@ PATH = "/api/admin/ui-config"
 def test_version_and_addresses_are_true(make_app, shared_url, alice):
     below = Caller(make_app(shared_url, BASE_URL="https://example.org/flags", BASE_PATH="/flags"), alice.key)
     found = alice.get(PATH).json
-    assert (found["version"], found["versionInfo"]["current"]) == (VERSION, {"oss": VERSION})
+    assert (found["version"], found["versionInfo"]["current"]) == (VERSION, {"oss": VERSION, "enterprise": VERSION})
     assert (found["unleashUrl"], found["baseUriPath"]) == ("http://localhost", "")
     assert below.get(f"/flags{PATH}").status_code == 401
     assert [setting for setting in LIMITS.values() if setting not in {entry.name for entry in SETTINGS}] == []
@@ -55,5 +55,12 @@ def test_features_that_do_not_exist_are_off(alice):
         "disablePasswordAuth",
     ):
         assert found[name] is False
-    assert (found["flags"], found["frontendApiOrigins"]) == ({}, [])
     assert {found["resourceLimits"][name] for name in ZERO_LIMITS} == {0}
+
+
+def test_the_web_ui_shows_what_exists_here(app, alice, monkeypatch):
+    monkeypatch.setitem(app.config, "FRONTEND_ORIGINS", ("https://shop.example",))
+    found = alice.get(PATH).json
+    assert found["flags"] == {"EEA": True, "regexConstraintOperator": True, "semverGteConstraintOperators": True}
+    assert found["frontendApiOrigins"] == ["https://shop.example"]
+    assert (found["environment"], found["authenticationType"]) == ("Open source", "open-source")

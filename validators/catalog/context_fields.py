@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, validates_schema
 
-from validators import Body
+from validators import Body, Query
 from validators.fields import Boolean, ListOf, Name, Nested, Position, Text
 from validators.returned import UNLEASH_ONLY, ResponseOnly
 
@@ -65,3 +65,9 @@ class CreateContextField(UpdateContextField):
     name = Name(required=True, description="Name of the field.")
     stickiness = Boolean(load_default=False, description="Whether the field can be used for stickiness.")
     sortOrder = Position(load_default=10, description="Position in the list of fields.")
+
+
+class ProjectContextFields(Query):
+    """Query parameters of the context fields of a project."""
+
+    include = Text(load_default="", description="root adds the context fields that belong to no project.")

@@ -8,6 +8,10 @@ TABLE = """
     route                                                                 project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
     GET /api/admin/context                                                -        200    200  200     200   200  200    403     403       401       2
+    GET /api/admin/projects/<project_id>/context                          default  200    200  200     200   200  200    403     403       401       1
+    GET /api/admin/projects/<project_id>/context                          hermes   200    200  200     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/context                          apollo   200    200  404     200   200  200    403     403       401       -
+    GET /api/admin/projects/<project_id>/context                          nowhere  404    404  404     404   404  404    403     403       401       -
     POST /api/admin/context                                               -        201    201  403     403   403  201    403     403       401       5
     POST /api/admin/context/validate                                      -        200    200  403     403   403  200    403     403       401       2
     GET /api/admin/context/<name>                                         -        200    200  200     200   200  200    403     403       401       2

@@ -48,6 +48,12 @@ def test_built_in_fields(alice):
     assert found == [(name, place, name in ("userId", "sessionId"), []) for place, name in enumerate(BUILT_IN)]
 
 
+def test_fields_of_a_project(alice):
+    path = "/api/admin/projects/default/context"
+    assert alice.get(path).json == []
+    assert alice.get(f"{path}?include=root").json == alice.get(PATH).json != []
+
+
 def test_field_is_created(world, eve):
     since = world.last_event_id()
     created = make(eve)
