@@ -37,7 +37,7 @@ def evaluate_flags_for_contexts() -> Response:
     """Evaluate flags for several contexts and environments.
 
     A text of the context can have several values with commas between them. Then the response has a result for each
-    combination of values, in each environment. The maximum is 10,000 results.
+    combination of values, in each environment. The maximum is 10,000 results, and 64 MiB.
     """
     with connection() as conn:
         actor = require(conn)

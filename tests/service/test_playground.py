@@ -257,9 +257,17 @@ def test_a_comparison_is_limited(world: World, alice: Caller) -> None:
     many = ",".join(map(str, range(100)))
     body = {"environments": ["development"], "context": {"userId": many, "appName": many, "sessionId": "1,"}}
     assert len(alice.post(f"{PATH}/advanced", json=body).json["features"][0]["environments"]["development"]) == 10_000
+    # No flag makes no result, whatever the number of contexts.
+    world.project("empty")
+    everything = {str(field): many for field in range(20)}
+    assert alice.post(f"{PATH}/advanced", json=body | {"projects": ["empty"], "context": everything}).json["features"] == []
+    long = {str(field): "x" * 1000 for field in range(10)}
+    message = "context: makes results of more than 67108864 bytes"
+    assert refused(alice.post(f"{PATH}/advanced", json=body | {"context": body["context"] | long})) == message
     world.flag("banner")
-    message = "context: makes 20000 results of all flags; the maximum is 10000"
-    assert refused(alice.post(f"{PATH}/advanced", json=body)) == message
+    message = "context: makes more than 10000 results of all flags and environments"
+    for context in (body["context"], everything):
+        assert refused(alice.post(f"{PATH}/advanced", json=body | {"context": context})) == message
 
 
 @pytest.mark.parametrize(
