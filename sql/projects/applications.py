@@ -32,7 +32,7 @@ LIST: LiteralString = f"""
               FROM application_instances
              WHERE app_name = name
                AND environment = ANY(environments)) AS registered
-         WHERE strpos(lower(concat_ws(' ', name, environments::text, versions::text)), lower(%(query)s)) > 0
+         WHERE strpos(lower(concat_ws(' ', name, array_to_string(environments || versions, ' '))), lower(%(query)s)) > 0
     ),
     page AS (
         SELECT *, CASE WHEN %(descending)s THEN -place ELSE place END AS number
