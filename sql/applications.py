@@ -53,7 +53,7 @@ RECORD: LiteralString = f"""
 
 
 def page_of(record: LiteralString) -> LiteralString:
-    """Return the rest of a statement: a page of the applications in matching, in the order of place, and their total."""
+    """Return the end of a list: a page of the rows of matching, by their column place, and their total."""
     return f""",
     page AS (
         SELECT *, CASE WHEN %(descending)s THEN -place ELSE place END AS number
