@@ -60,12 +60,13 @@ def evaluate_contexts(
         for flag in flags:
             record = {"name": flag["name"], "projectId": flag["project"]}
             record = found.setdefault(flag["name"], record | {"environments": {one: [] for one in environments}})
+            first = result_record(flag, document, environment, contexts[0])
             # The results of a flag have about the same size.
-            characters += len(json.dumps(result_record(flag, document, environment, contexts[0]))) * len(contexts)
+            characters += len(json.dumps(first)) * len(contexts)
             if characters > PAGE_BYTES:
                 abort(400, f"context: makes results of more than {PAGE_BYTES} bytes")
-            results = [result_record(flag, document, environment, each) for each in contexts]
-            record["environments"][environment] = results
+            others = [result_record(flag, document, environment, each) for each in contexts[1:]]
+            record["environments"][environment] = [first, *others]
     return [found[name] for name in sorted(found)]
 
 
