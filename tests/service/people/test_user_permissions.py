@@ -81,6 +81,11 @@ def test_permission_counts_in_its_environment(world: World, alice: Caller) -> No
     assert held(permissions(alice, user, IN_DEFAULT), "environment") == set()
 
 
+def test_service_account_has_permissions(world: World, alice: Caller) -> None:
+    robot = world.user("robot", 2, email=None, account_type="Service Account")
+    assert "CREATE_SEGMENT" in held(permissions(alice, robot), "root")
+
+
 def test_deleted_user_is_404(world: World, alice: Caller) -> None:
     user = world.user("ida")
     assert alice.delete(f"/api/admin/user-admin/{user.id}").status_code == 200
