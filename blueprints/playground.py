@@ -44,7 +44,8 @@ def evaluate_flags_for_contexts() -> Response:
         asked = load(PlaygroundComparison())
         refuse_unknown(conn, actor.viewer, asked["environments"], asked["projects"])
         features = evaluate_contexts(conn, actor.viewer, asked["environments"], asked["projects"], asked["context"])
-    given = {name: asked[name] or "*" for name in ("environments", "projects", "context")}
+    projects = asked["projects"] or "*"
+    given = {"environments": asked["environments"], "projects": projects, "context": asked["context"]}
     return json_response(json_text({"input": given, "features": features}))
 
 

@@ -265,6 +265,11 @@ def test_a_comparison_is_limited(world: World, alice: Caller) -> None:
         assert refused(alice.post(f"{PATH}/advanced", json=body | {"context": context})) == message
 
 
+def test_a_comparison_of_no_environment_is_empty(alice: Caller) -> None:
+    body = {"environments": [], "projects": ["default"], "context": {"userId": "7", "properties": {}}}
+    assert alice.post(f"{PATH}/advanced", json=body).json == {"input": body, "features": []}
+
+
 def test_a_comparison_hides_other_projects(world: World, alice: Caller, victor: Caller) -> None:
     world.project("apollo", mode="private")
     world.flag("secret", "apollo")
