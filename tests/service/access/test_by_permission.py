@@ -103,7 +103,12 @@ OPENS = {
     "DELETE_SEGMENT": SEGMENTS[2:],
     "UPDATE_PROJECT_SEGMENT": SEGMENTS,
     "CREATE_CONTEXT_FIELD": ["POST /api/admin/context"],
-    "UPDATE_CONTEXT_FIELD": ["PUT /api/admin/context/<name>", "POST /api/admin/context/validate"],
+    "UPDATE_CONTEXT_FIELD": [
+        "PUT /api/admin/context/<name>",
+        "POST /api/admin/context/validate",
+        "POST /api/admin/context/<name>/legal-values",
+        "DELETE /api/admin/context/<name>/legal-values/<anything:legal_value>",
+    ],
     "DELETE_CONTEXT_FIELD": ["DELETE /api/admin/context/<name>"],
     "CREATE_TAG_TYPE": ["POST /api/admin/tag-types"],
     "UPDATE_TAG_TYPE": ["PUT /api/admin/tag-types/<name>"],
