@@ -4,8 +4,8 @@ What does not exist here is written. What exists stays as it is, and the report 
 """
 
 from flask import current_app
-from psycopg.errors import DataError, IntegrityError, UniqueViolation
-from werkzeug.exceptions import BadRequest, Conflict
+from psycopg.errors import DataError, IntegrityError
+from werkzeug.exceptions import BadRequest
 
 from rules.access import Actor
 from rules.import_contents import Contents
@@ -39,9 +39,6 @@ def import_contents(conn: Connection, actor: Actor, contents: Contents) -> Repor
     move = Move(conn, actor, contents, Report(contents.source, notes=list(contents.warnings)))
     try:
         write(move)
-    except UniqueViolation as error:
-        rule = error.diag.constraint_name
-        raise Conflict(f"A name was taken here during the move ({rule}). Start the move again.") from None
     except (IntegrityError, DataError) as error:
         # The row of a token has its secret.
         row = None if error.diag.table_name == "api_keys" else error.diag.message_detail
@@ -70,10 +67,9 @@ def write(move: Move) -> None:
     for setting, noun in LIMITS.items():
         refuse_excess(move, setting, noun)
     counts = {noun: numbers["new"] for noun, numbers in move.report.counts.items() if numbers["new"]}
-    if move.has_written or counts:
-        move.record(
-            "instance-imported", data={"url": move.contents.url, "version": move.contents.version, "counts": counts}
-        )
+    if counts:
+        about = {"url": move.contents.url, "version": move.contents.version}
+        move.record("instance-imported", data=about | {"counts": counts})
 
 
 def refuse_excess(move: Move, setting: str, noun: str) -> None:

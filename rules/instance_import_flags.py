@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import groupby, islice
 from uuid import uuid4
 
 from psycopg.rows import DictRow
@@ -14,6 +15,7 @@ from rules.instance_import_findings import warn_of_flags
 from rules.instance_import_move import STRATEGY, Move, differing
 from rules.strategies import insert_strategies
 from rules.tags import add_tags
+from sql import events
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, variants
 from sql.flags import records as flag_records
@@ -38,18 +40,14 @@ def find_new_flags(move: Move) -> None:
 
 def write_flags(move: Move, types: Collection[str]) -> None:
     """Write the flags that do not exist here, and compare the others. types: the flag types of this instance."""
-    archived = {flag["name"] for flag in move.contents.flags if flag["archivedAt"]}
-    parents = {parent["feature"] for flag in move.contents.flags for parent in flag["dependencies"]}
-    known = {flag["name"] for flag in move.contents.flags}
-    live = (known | flags.list_projects(move.conn, list(parents - known)).keys()) - archived
-    new = {flag["name"] for flag in move.new_flags}
-    by_project: dict[str, list[Json]] = defaultdict(list)
-    for flag in sorted(move.contents.flags, key=lambda flag: flag["name"]):
-        by_project[flag["project"]].append(flag)
-    for project, there in by_project.items():
+    brought, new = move.contents.flags, {flag["name"] for flag in move.new_flags}
+    archived = {flag["name"] for flag in brought if flag["archivedAt"]}
+    parents = {parent["feature"] for flag in brought for parent in flag["dependencies"]}
+    live = ({flag["name"] for flag in brought} | flags.list_projects(move.conn, list(parents)).keys()) - archived
+    ordered = sorted(brought, key=lambda flag: (flag["project"], flag["name"]))
+    for project, there in groupby(ordered, key=lambda flag: str(flag["project"])):
         links = []
-        for start in range(0, len(there), BATCH):
-            part = [with_values_here(move, flag, types, live) for flag in there[start : start + BATCH]]
+        while part := [with_values_here(move, flag, types, live) for flag in islice(there, BATCH)]:
             added = [flag for flag in part if flag["name"] in new]
             insert_flags(move, project, added)
             compare_flags(move, [flag for flag in part if flag["name"] not in new])
@@ -75,12 +73,9 @@ def with_values_here(move: Move, flag: Json, types: Collection[str], live: Colle
         "dependencies": [parent for parent in parents if parent["feature"] in live],
         "environments": [
             {
-                "environment": state["environment"],
+                **state,
                 "enabled": state["enabled"] and not is_archived,
-                "variants": [
-                    {**stored_variant(variant), "overrides": variant.get("overrides") or []}
-                    for variant in state["variants"]
-                ],
+                "variants": [stored_variant(item, overrides=item.get("overrides") or []) for item in state["variants"]],
                 "strategies": [stored_strategy(move, strategy) for strategy in state["strategies"]],
             }
             for state in flag["environments"]
@@ -91,14 +86,13 @@ def with_values_here(move: Move, flag: Json, types: Collection[str], live: Colle
 def stored_strategy(move: Move, strategy: Json) -> Json:
     """Return a strategy as this instance stores it, with the ids that segments have here."""
     here = move.with_segments_here(strategy)
-    return {key: here[key] for key in STRATEGY} | {
-        "variants": [stored_variant(variant) for variant in here["variants"]]
-    }
+    here["variants"] = [stored_variant(variant) for variant in here["variants"]]
+    return {key: here[key] for key in STRATEGY}
 
 
-def stored_variant(variant: Json) -> Json:
-    """Return a variant as this instance stores it, without its overrides."""
-    return {key: variant[key] for key in VARIANT if variant.get(key) is not None}
+def stored_variant(variant: Json, **overrides: list[Json]) -> Json:
+    """Return a variant as this instance stores it. Only those of flags have overrides."""
+    return {key: variant[key] for key in VARIANT if variant.get(key) is not None} | overrides
 
 
 def in_order(variants: Sequence[Json]) -> list[Json]:
@@ -116,7 +110,7 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     added = {flag["name"]: flag for flag in flags.insert(conn, project, columns, None, keep_dates=True)}
     if len(added) < len(new):
         raise Conflict("One of the flags was created here during the move. Start the move again.")
-    move.record_all([flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added.values()])
+    events.record(conn, *(flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added.values()))
     states: dict[str, dict[int, Json]] = defaultdict(dict)
     for flag in new:
         for state in flag["environments"]:
@@ -127,8 +121,9 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     for flag in new:
         insert_links(move, added[flag["name"]], flag["links"])
     change_flags(conn, actor, [(added[flag["name"]], {"stale": flag["stale"]}) for flag in new])
-    archived = [added[flag["name"]] for flag in new if flag["archivedAt"]]
-    move.record_all([flag_event("feature-archived", actor, flag) for flag in archived])
+    events.record(
+        conn, *(flag_event("feature-archived", actor, added[flag["name"]]) for flag in new if flag["archivedAt"])
+    )
     move.report.count("flag", "new", len(new))
 
 
@@ -142,24 +137,24 @@ def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None
     """Insert strategies and variants of new flags in an environment, and switch the flags. states: by id of flag."""
     conn, actor = move.conn, move.actor
     places = sorted(environments.get_or_insert(conn, list(states), environment), key=lambda flag: flag["name"])
-    owners, rows, log = [], [], []
+    owners, rows, varied, log = [], [], [], []
     for flag in places:
         state = states[flag["id"]]
         for position, strategy in enumerate(state["strategies"]):
             row = {**strategy, "id": str(uuid4()), "flagId": flag["id"], "sortOrder": position}
             rows.append(row | {"variants": in_order(strategy["variants"])})
             owners.append(flag)
+        if own := state["variants"]:
+            owner = {"flagId": flag["id"], "environment": environment, "strategyId": None}
+            varied.append(owner | {"variants": in_order(own)})
+            data, before = {"variants": own}, {"variants": []}
+            log.append(flag_event("feature-environment-variants-updated", actor, flag, data=data, pre_data=before))
     if rows:
         insert_strategies(conn, actor, owners, rows)
-    varied = [flag for flag in places if states[flag["id"]]["variants"]]
-    own = [{"flagId": flag["id"], "variants": in_order(states[flag["id"]]["variants"])} for flag in varied]
-    variants.insert(conn, [owner | {"environment": environment, "strategyId": None} for owner in own])
-    for flag in varied:
-        data, before = {"variants": states[flag["id"]]["variants"]}, {"variants": []}
-        log.append(flag_event("feature-environment-variants-updated", actor, flag, data=data, pre_data=before))
+    variants.insert(conn, varied)
     on = [flag for flag in places if states[flag["id"]]["enabled"]]
     environments.switch(conn, [flag["id"] for flag in on], environment, enabled=True, since_creation=True)
-    move.record_all([*log, *(flag_event("feature-environment-enabled", actor, flag) for flag in on)])
+    events.record(conn, *log, *(flag_event("feature-environment-enabled", actor, flag) for flag in on))
     move.report.count("strategy", "new", len(rows))
 
 
@@ -167,25 +162,25 @@ def compare_flags(move: Move, existing: Sequence[Json]) -> None:
     """Compare flags with those that exist here."""
     here = flag_records.list_flags(move.conn, [flag["name"] for flag in existing])
     for flag, found in ((flag, here[flag["name"]]) for flag in existing if flag["name"] in here):
-        for name, key in (("tags", "value"), ("dependencies", "feature")):
-            found[name].sort(key=lambda item: (item.get("type", ""), item[key]))
-        different = differing(flag, found, COMPARED)
+        found["tags"].sort(key=lambda tag: (tag["type"], tag["value"]))
+        found["dependencies"].sort(key=lambda parent: parent["feature"])
+        is_archived = "is archived here" if found["archived"] else "is not archived here"
+        differs = {is_archived: found["archived"] is not bool(flag["archivedAt"])}
         places = {place["name"]: place for place in found["environments"]}
-        if found["archived"] is not bool(flag["archivedAt"]):
-            different.append(f"is {'' if found['archived'] else 'not '}archived here")
         for state in flag["environments"]:
-            place = places.get(state["environment"], OFF)
-            if place["enabled"] is not state["enabled"]:
-                different.append(f"{state['environment']} is {'on' if place['enabled'] else 'off'} here")
-            if state["variants"] != place["variants"]:
-                different.append(f"variants in {state['environment']}")
+            name = state["environment"]
+            place = places.get(name, OFF)
             stored = [{key: strategy[key] for key in STRATEGY} for strategy in place["strategies"]]
-            is_equal = state["strategies"] == stored
-            move.report.count("strategy", "exists" if is_equal else "differs", len(state["strategies"]))
-            different += [] if is_equal else [f"strategies in {state['environment']}"]
-        move.report.count(
-            "dependency", "differs" if "dependencies" in different else "exists", len(flag["dependencies"])
-        )
+            differs |= {
+                f"{name} is {'on' if place['enabled'] else 'off'} here": place["enabled"] is not state["enabled"],
+                f"variants in {name}": state["variants"] != place["variants"],
+                f"strategies in {name}": state["strategies"] != stored,
+            }
+            column = "exists" if state["strategies"] == stored else "differs"
+            move.report.count("strategy", column, len(state["strategies"]))
+        different = differing(flag, found, COMPARED) + [text for text in differs if differs[text]]
+        column = "differs" if "dependencies" in different else "exists"
+        move.report.count("dependency", column, len(flag["dependencies"]))
         move.report.compare("flag", flag["name"], different)
 
 

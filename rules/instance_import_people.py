@@ -6,6 +6,7 @@ from rules.import_contents import Json
 from rules.instance_import_catalog import records_of
 from rules.instance_import_move import Move, differing
 from rules.project_access import by_role
+from rules.refusals import quantity
 from rules.reset_links import create_link
 from rules.roles import permission_problem
 from sql.people import groups, permissions, roles, root_roles, users
@@ -34,32 +35,24 @@ def write_people(move: Move) -> None:
     teams = {
         group["name"]: write_group(move, group, known.get(group["name"]), root, members) for group in contents.groups
     }
-    labels = {("role", ids[role["id"]]): role["name"] for role in contents.roles}
-    labels |= {("user", members[user["id"]]): login_of(user) for user in contents.users if user["id"] in members}
-    labels |= {("group", group_id): name for name, group_id in teams.items()}
     for entry in contents.access:
+        holders = [("user", members.get(user["id"]), user["roles"]) for user in entry["users"]]
+        holders += [("group", teams.get(group["name"]), group["roles"]) for group in entry["groups"]]
         wanted = {
-            RoleGrant(in_projects[role], "user", members[user["id"]])
-            for user in entry["users"]
-            for role in user["roles"]
-            if user["id"] in members and role in in_projects
+            RoleGrant(in_projects[role], kind, holder)
+            for kind, holder, given in holders
+            for role in given
+            if holder and role in in_projects
         }
-        wanted |= {
-            RoleGrant(in_projects[role], "group", teams[group["name"]])
-            for group in entry["groups"]
-            for role in group["roles"]
-            if group["name"] in teams and role in in_projects
-        }
-        write_grants(move, entry["project"], wanted, labels)
+        write_grants(move, entry["project"], wanted)
 
 
 def write_role(move: Move, role: Json, here: Mapping[str, Json]) -> int:
     """Return the id that a role has here. Insert it if it does not exist. here: the roles by name."""
     conn, found = move.conn, here.get(role["name"].lower())
     if found and found["type"] != role["type"]:
-        move.report.conflict(
-            f"Role {role['name']} has the type {found['type']} here, not {role['type']}. Rename it first."
-        )
+        text = f"Role {role['name']} has the type {found['type']} here, not {role['type']}. Rename it first."
+        move.report.conflict(text)
     if role["type"] in ("root", "project") and found:
         return found["id"]
     names, places = ([item.get(key) or None for item in role["permissions"]] for key in ("name", "environment"))
@@ -90,13 +83,13 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
         report.count("user", "not moved")
         report.warn("This user has neither an e-mail address nor a user name", login_of(user))
         return None
-    found = next(
-        filter(None, (users.lock_by_login(conn, login, account_type) for login in (email, username) if login)), None
-    )
-    administrators = root_roles.lock_administrators(conn, 0) if user["id"] == FIRST_ADMIN and not email else set()
-    if found or administrators:
+    found = [users.lock_by_login(conn, login, account_type) for login in (email, username) if login]
+    ids = [account["id"] for account in found if account]
+    if not ids and user["id"] == FIRST_ADMIN and not email:
+        ids = sorted(root_roles.lock_administrators(conn, 0))
+    if ids:
         report.count("user", "exists")
-        return found["id"] if found else min(administrators)
+        return ids[0]
     if user["rootRole"] not in root:
         report.warn("The root role of this user is unknown. They become Viewer", login_of(user))
     role = root.get(user["rootRole"], roles.VIEWER)
@@ -107,9 +100,8 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
     report.count("user", "new")
     move.new.add(("user", added["id"]))
     if not user["isService"]:
-        report.reset_links.append(
-            (email or username or "", create_link(conn, move.actor, added["id"], "reset-password"))
-        )
+        link = create_link(conn, move.actor, added["id"], "reset-password")
+        report.reset_links.append((email or username or "", link))
     return added["id"]
 
 
@@ -133,8 +125,8 @@ def write_group(move: Move, group: Json, found: Json | None, root: Ids, members:
     return group_id
 
 
-def write_grants(move: Move, project: str, wanted: set[RoleGrant], labels: Mapping[tuple[str, int], str]) -> None:
-    """Give roles in a project, if the project or their holder is new here. labels: the names of roles and holders.
+def write_grants(move: Move, project: str, wanted: set[RoleGrant]) -> None:
+    """Give roles in a project, if the project or their holder is new here.
 
     Our choice: a role that was taken from an existing user here is not given again.
     """
@@ -149,9 +141,9 @@ def write_grants(move: Move, project: str, wanted: set[RoleGrant], labels: Mappi
         move.record("project-access-added", project=project, data=data)
     move.report.count("project role", "new", len(added))
     move.report.count("project role", "exists", len(wanted & before))
-    for grant in sorted(wanted - before - added):
-        name = f"{labels['role', grant.role]} of {labels[grant.holder, grant.id]} in {project}"
-        move.report.compare("project role", name, ["is not given here"])
+    if lacking := len(wanted - before - added):
+        move.report.count("project role", "differs", lacking - 1)
+        move.report.compare("project role", f"in {project}", [f"{quantity(lacking, 'role')} not given here"])
 
 
 def login_of(user: Json) -> str:

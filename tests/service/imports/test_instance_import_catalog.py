@@ -31,7 +31,7 @@ def records(world, path, key=None):
 @pytest.mark.parametrize("kind", [ENVIRONMENT, CONTEXT_FIELD, TAG_TYPE, FLAG_TYPE], ids=lambda kind: kind.noun)
 def test_installed_values_are_those_of_a_new_instance(conn, kind):
     found = records_of(kind.statements.list_all(conn))
-    here = {record[kind.key]: tuple(record[name] for name in kind.compared) for record in found}
+    here = {record[kind.key]: tuple(record[name] for name in kind.blank) for record in found}
     assert here.items() <= kind.installed.items()
 
 

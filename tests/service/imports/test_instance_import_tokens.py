@@ -60,14 +60,21 @@ def test_a_token_is_never_for_more_projects(app, alice):
     assert report.counts["API token"] == {"new": 1, "not moved": 1}
 
 
-@pytest.mark.parametrize("secret", [None, "default:production.short", "default:production.0123456789abcdef0123****"])
-def test_a_hashed_token_is_named_with_a_command(app, alice, secret):
-    report = move(app, tokens(token(secret, tokenName="my app", projects=["default", "shop"])))
-    options = "--name 'my app' --type client --environment production --project default --project shop"
+@pytest.mark.parametrize(
+    ("secret", "type"),
+    [
+        (None, "client"),
+        ("default:production.short", "backend"),
+        ("default:production.0123456789abcdef0123****", "frontend"),
+    ],
+)
+def test_a_hashed_token_is_named_with_a_command(app, alice, secret, type):
+    report = move(app, tokens(token(secret, tokenName="my app", type=type, projects=["default", "shop"])))
+    options = f"--name 'my app' --type {type} --environment production --project default --project shop"
     assert report.warnings() == [
-        'Token "my app" (client, production): its secret is not stored in Unleash. Take it from your application\'s '
-        f"settings: ./flags api-token create {options} --secret-file F, or INIT_CLIENT_API_TOKENS before the first "
-        "start"
+        f'Token "my app" ({type}, production): its secret is not stored in Unleash. Take it from your application\'s '
+        f"settings: ./flags api-token create {options} --secret-file F, or INIT_{type.upper()}_API_TOKENS before the "
+        "first start"
     ]
     assert records(alice) == {}
 
