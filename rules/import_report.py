@@ -7,7 +7,7 @@ from rules.refusals import quantity
 
 # The rows of the table, by the noun for a record, in the order of the table.
 NOUNS = (
-    *("project", "environment", "project environment", "context field", "tag type", "tag", "strategy type"),
+    *("project", "environment", "context field", "tag type", "tag", "strategy type"),
     *("flag type", "segment", "flag", "strategy", "dependency", "default strategy", "API token"),
     *("role", "user", "group", "project role"),
 )

@@ -14,7 +14,7 @@ from rules.instance_import_catalog import write_catalog, write_segments
 from rules.instance_import_flags import find_new_flags, write_flags
 from rules.instance_import_move import Move
 from rules.instance_import_people import write_people
-from rules.instance_import_projects import write_projects, write_settings
+from rules.instance_import_projects import write_default_strategies, write_projects
 from rules.instance_import_tokens import write_tokens
 from rules.refusals import quantity
 from sql import limits
@@ -61,7 +61,7 @@ def write(move: Move) -> None:
     write_segments(move)
     if not move.report.conflicts:
         write_flags(move, types)
-        write_settings(move)
+        write_default_strategies(move)
     write_tokens(move, environments)
     write_people(move)
     for setting, noun in LIMITS.items():

@@ -202,7 +202,7 @@ def test_a_new_project_has_its_settings_and_its_pattern_refuses_no_moved_flag(wo
     assert place["defaultStrategy"] == default | {"segments": [beta["id"]]}
     of_projects = [event["type"] for event in world.events(since) if event["project"] == "shop"]
     created = ["feature-created"] * 2
-    assert of_projects == ["project-created", *created, "project-updated", "default-strategy-updated"]
+    assert of_projects == ["project-created", "project-updated", *created, "default-strategy-updated"]
     assert move(app, brought).summary() == NOTHING
 
 
@@ -230,7 +230,7 @@ def test_an_existing_project_gets_environments_that_are_new_or_needed(world, app
     report = move(app, brought)
     added = [event["environment"] for event in world.events(since) if event["type"] == "project-environment-added"]
     assert added == ["qa"]
-    assert report.differences == ["project environment production of shop (is not linked here)"]
+    assert report.differences == ["project shop (production is not linked here)"]
     assert records(world, "environments", "environments")["qa"]["enabled"] is False
     brought.flags.append(flag("f", state("production", strategy()), project="shop"))
     report = move(app, brought)
