@@ -1,8 +1,8 @@
 """Move flags, with their strategies, variants, states, tags and dependencies."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from itertools import groupby, islice
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from uuid import uuid4
 
 from psycopg.rows import DictRow
@@ -40,41 +40,35 @@ def find_new_flags(move: Move) -> None:
 
 def write_flags(move: Move, types: Collection[str]) -> None:
     """Write the flags that do not exist here, and compare the others. types: the flag types of this instance."""
-    brought, new = move.contents.flags, {flag["name"] for flag in move.new_flags}
-    archived = {flag["name"] for flag in brought if flag["archivedAt"]}
-    parents = {parent["feature"] for flag in brought for parent in flag["dependencies"]}
-    live = ({flag["name"] for flag in brought} | flags.list_projects(move.conn, list(parents)).keys()) - archived
-    ordered = sorted(brought, key=lambda flag: (flag["project"], flag["name"]))
+    new = {flag["name"] for flag in move.new_flags}
+    ordered = sorted(move.contents.flags, key=lambda flag: (flag["project"], flag["name"]))
     for project, there in groupby(ordered, key=lambda flag: str(flag["project"])):
-        links = []
-        while part := [with_values_here(move, flag, types, live) for flag in islice(there, BATCH)]:
-            added = [flag for flag in part if flag["name"] in new]
-            insert_flags(move, project, added)
-            compare_flags(move, [flag for flag in part if flag["name"] not in new])
-            links += [{"child": flag["name"], **parent} for flag in added for parent in flag["dependencies"]]
-        insert_dependencies(move, project, links)
-    move.report.archived = len(archived)
+        group = list(there)
+        added = [flag for flag in group if flag["name"] in new]
+        existing = [flag for flag in group if flag["name"] not in new]
+        for start in range(0, len(added), BATCH):
+            part = added[start : start + BATCH]
+            insert_flags(move, project, [with_values_here(move, flag, types) for flag in part])
+        links = insert_dependencies(move, project, group, new)
+        for start in range(0, len(existing), BATCH):
+            part = existing[start : start + BATCH]
+            compare_flags(move, [with_values_here(move, flag, types) for flag in part], links)
+    move.report.archived = sum(flag["archivedAt"] is not None for flag in ordered)
 
 
-def with_values_here(move: Move, flag: Json, types: Collection[str], live: Collection[str]) -> Json:
-    """Return a flag as this instance stores it: with a type, segments and parents that exist here."""
-    is_archived = flag["archivedAt"] is not None
+def with_values_here(move: Move, flag: Json, types: Collection[str]) -> Json:
+    """Return a flag as this instance stores it: with a type and segments that exist here."""
     if flag["type"] not in types:
         message = "There is no such flag type here. These flags are of the type release"
         move.report.warn(message, f"{flag['name']} ({flag['type']})")
-    parents = [] if is_archived else sorted(flag["dependencies"], key=lambda parent: parent["feature"])
-    for parent in parents:
-        if parent["feature"] not in live:
-            leave_out(move, flag["name"], parent["feature"])
     return {
         **flag,
         "type": flag["type"] if flag["type"] in types else "release",
         "tags": sorted(flag["tags"], key=lambda tag: (tag["type"], tag["value"])),
-        "dependencies": [parent for parent in parents if parent["feature"] in live],
         "environments": [
             {
                 **state,
-                "enabled": state["enabled"] and not is_archived,
+                "enabled": state["enabled"] and not flag["archivedAt"],
                 "variants": [stored_variant(item, overrides=item.get("overrides") or []) for item in state["variants"]],
                 "strategies": [stored_strategy(move, strategy) for strategy in state["strategies"]],
             }
@@ -121,9 +115,8 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     for flag in new:
         insert_links(move, added[flag["name"]], flag["links"])
     change_flags(conn, actor, [(added[flag["name"]], {"stale": flag["stale"]}) for flag in new])
-    events.record(
-        conn, *(flag_event("feature-archived", actor, added[flag["name"]]) for flag in new if flag["archivedAt"])
-    )
+    archived = [added[flag["name"]] for flag in new if flag["archivedAt"]]
+    events.record(conn, *(flag_event("feature-archived", actor, flag) for flag in archived))
     move.report.count("flag", "new", len(new))
 
 
@@ -158,8 +151,8 @@ def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None
     move.report.count("strategy", "new", len(rows))
 
 
-def compare_flags(move: Move, existing: Sequence[Json]) -> None:
-    """Compare flags with those that exist here."""
+def compare_flags(move: Move, existing: Sequence[Json], links: Mapping[str, Sequence[Json]]) -> None:
+    """Compare flags with those that exist here. links: the usable dependencies, by child."""
     here = flag_records.list_flags(move.conn, [flag["name"] for flag in existing])
     for flag, found in ((flag, here[flag["name"]]) for flag in existing if flag["name"] in here):
         found["tags"].sort(key=lambda tag: (tag["type"], tag["value"]))
@@ -178,24 +171,28 @@ def compare_flags(move: Move, existing: Sequence[Json]) -> None:
             }
             column = "exists" if state["strategies"] == stored else "differs"
             move.report.count("strategy", column, len(state["strategies"]))
-        different = differing(flag, found, COMPARED) + [text for text in differs if differs[text]]
-        column = "differs" if "dependencies" in different else "exists"
-        move.report.count("dependency", column, len(flag["dependencies"]))
+        wanted = flag | {"dependencies": links[flag["name"]]}
+        different = differing(wanted, found, COMPARED) + [text for text in differs if differs[text]]
         move.report.compare("flag", flag["name"], different)
 
 
-def insert_dependencies(move: Move, project: str, links: Sequence[Json]) -> None:
-    """Insert the dependencies of new flags, but those on a parent that is archived here, or in another project."""
-    ids = dependencies.lock(move.conn, project, {name for link in links for name in (link["child"], link["feature"])})
-    for link in links:
-        if link["feature"] not in ids:
-            leave_out(move, link["child"], link["feature"])
-    usable = [link for link in links if link["feature"] in ids]
-    add_dependencies(move.conn, move.actor, ids, usable)
-    move.report.count("dependency", "new", len(usable))
-
-
-def leave_out(move: Move, child: str, parent: str) -> None:
-    """Report a dependency that is not moved."""
-    move.report.count("dependency", "not moved")
-    move.report.warn("This dependency is left out, because its parent is archived or missing", f"{child} on {parent}")
+def insert_dependencies(
+    move: Move, project: str, group: Sequence[Json], new: Collection[str]
+) -> Mapping[str, list[Json]]:
+    """Insert the dependencies of new flags of a project. Return those of all flags that can exist here, by child."""
+    usable: dict[str, list[Json]] = {flag["name"]: [] for flag in group}
+    wanted = {flag["name"]: flag["dependencies"] for flag in group if not flag["archivedAt"]}
+    names = wanted.keys() | {parent["feature"] for parents in wanted.values() for parent in parents}
+    ids = dependencies.lock(move.conn, project, names)
+    for child, parents in wanted.items():
+        for parent in sorted(parents, key=lambda parent: str(parent["feature"])):
+            if parent["feature"] in ids:
+                usable[child].append(parent)
+            else:
+                move.report.count("dependency", "not moved")
+                message = "This dependency is left out, because its parent is archived or missing"
+                move.report.warn(message, f"{child} on {parent['feature']}")
+    links = [{"child": child, **parent} for child, parents in usable.items() if child in new for parent in parents]
+    add_dependencies(move.conn, move.actor, ids, links)
+    move.report.count("dependency", "new", len(links))
+    return usable

@@ -1,6 +1,7 @@
 """Move roles, users, groups and the access to projects. No password moves: each new user gets a link to set one."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from rules.import_contents import Json
 from rules.instance_import_catalog import records_of
@@ -11,7 +12,7 @@ from rules.reset_links import create_link
 from rules.roles import permission_problem
 from sql.people import groups, permissions, roles, root_roles, users
 from sql.projects import access
-from sql.projects.access import RoleGrant
+from sql.projects.access import Holder, RoleGrant
 
 # Admin, Editor and Viewer have the same ids in every Unleash. One without paid parts may not list its roles.
 ROOT_ROLES = {role: role for role in (roles.ADMIN, roles.EDITOR, roles.VIEWER)}
@@ -28,23 +29,21 @@ def write_people(move: Move) -> None:
     ids = {role["id"]: write_role(move, role, here) for role in contents.roles}
     if move.report.conflicts:
         return
-    root = ROOT_ROLES | {role["id"]: ids[role["id"]] for role in contents.roles if role["type"].startswith("root")}
-    in_projects = {role["id"]: ids[role["id"]] for role in contents.roles if not role["type"].startswith("root")}
-    members = {user["id"]: user_id for user in contents.users if (user_id := write_user(move, user, root))}
+    ids = ROOT_ROLES | ids
+    members = {user["id"]: user_id for user in contents.users if (user_id := write_user(move, user, ids))}
+    wanted_groups = {group["name"]: group for group in contents.groups}
     known = {group["name"]: group for group in records_of(groups.list_all(move.conn))}
-    teams = {
-        group["name"]: write_group(move, group, known.get(group["name"]), root, members) for group in contents.groups
-    }
+    teams = {name: write_group(move, group, known.get(name), ids, members) for name, group in wanted_groups.items()}
     for entry in contents.access:
-        holders = [("user", members.get(user["id"]), user["roles"]) for user in entry["users"]]
-        holders += [("group", teams.get(group["name"]), group["roles"]) for group in entry["groups"]]
-        wanted = {
-            RoleGrant(in_projects[role], kind, holder)
-            for kind, holder, given in holders
-            for role in given
-            if holder and role in in_projects
-        }
+        wanted = grants("user", entry["users"], "id", members, ids)
+        wanted |= grants("group", entry["groups"], "name", teams, ids)
         write_grants(move, entry["project"], wanted)
+
+
+def grants(kind: Holder, entries: list[Json], key: str, holders: Mapping[Any, int], ids: Ids) -> set[RoleGrant]:
+    """Return the roles that users or groups have in a project, with the ids that they have here."""
+    known = [(holders[entry[key]], role) for entry in entries if entry[key] in holders for role in entry["roles"]]
+    return {RoleGrant(ids[role], kind, holder) for holder, role in known if role in ids}
 
 
 def write_role(move: Move, role: Json, here: Mapping[str, Json]) -> int:

@@ -145,7 +145,7 @@ def test_dependencies_on_archived_or_missing_parents_are_left_out(world, app, co
     conn.execute("UPDATE flags SET archived_at = now()")
     old = flag("old", archivedAt="2024-06-01T00:00:00.000Z")
     report = move(app, contents(flag("f", dependencies=links), old))
-    warning = "This dependency is left out, because its parent is archived or missing: f on none, f on old, f on here"
+    warning = "This dependency is left out, because its parent is archived or missing: f on here, f on none, f on old"
     assert report.warnings() == [warning]
     assert value(conn, "SELECT count(*) FROM flag_dependencies") == 0
 
@@ -340,7 +340,7 @@ def test_a_limit_that_nothing_new_exceeds_is_no_conflict(app, monkeypatch):
 
 def test_the_report_of_a_dry_run_has_the_same_numbers(app, conn):
     before = fingerprint(conn)
-    with rolled_back_transaction_of(app, conn):
+    with app.app_context(), rolled_back_transaction(conn):
         report = move(app, everything())
     assert fingerprint(conn) == before
     assert report.lines(dry_run=True) == [
@@ -361,11 +361,6 @@ def test_the_report_of_a_dry_run_has_the_same_numbers(app, conn):
     moved = move(app, everything())
     assert moved.table() == report.table()
     assert moved.summary(seconds=9.2) == report.summary(dry_run=True).replace("Would move", "Moved")[:-1] + " in 9 s."
-
-
-def rolled_back_transaction_of(app, conn):
-    with app.app_context():
-        return rolled_back_transaction(conn)
 
 
 def test_warnings_and_differences_name_ten():

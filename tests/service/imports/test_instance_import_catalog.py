@@ -145,6 +145,18 @@ def test_a_segment_of_another_meaning_is_moved_under_another_name(app, alice, co
     assert fingerprint(conn) == before
 
 
+def test_a_source_can_have_a_segment_of_an_earlier_move(app, alice, conn):
+    alice.post("/api/admin/segments", json={"name": "beta", "constraints": [OTHER]})
+    both = [segment(7, "beta", BETA), segment(8, "beta (moved)", OTHER)]
+    brought = contents(of_segment("f", strategy(segments=[7]), strategy(segments=[8])), segments=both)
+    move(app, brought)
+    names = [one["name"] for one in alice.get("/api/admin/segments").json["segments"]]
+    assert sorted(names) == ["beta", "beta (moved)", "beta (moved) (moved)"]
+    before = fingerprint(conn)
+    assert move(app, brought).summary() == NOTHING
+    assert fingerprint(conn) == before
+
+
 def test_an_equal_segment_is_used_and_a_description_only_differs(app, alice):
     alice.post("/api/admin/segments", json={"name": "beta", "constraints": [BETA], "description": "Mine."})
     report = move(app, contents(of_segment("f", strategy(segments=[7])), segments=[segment(7, "beta", BETA)]))

@@ -3,7 +3,7 @@
 import pytest
 
 from rules.import_report import Conflicts
-from tests.support.moves import SECRET, contents, flag, move, project, state, strategy, token
+from tests.support.moves import SECRET, contents, move, project, token
 
 RANDOM = "0123456789abcdef0123456789abcdef"
 NOTHING = "Nothing to move: everything exists."
@@ -34,13 +34,6 @@ def test_a_token_keeps_its_secret_scope_and_dates(app, alice, world):
     created = [event for event in world.events(since) if event["type"] == "api-token-created"]
     assert [event["project"] for event in created] == ["default", "*", "default,shop"]
     assert not any(RANDOM in str(event) or "old-secret" in str(event) for event in world.events(since))
-
-
-def test_a_token_works_at_once(app):
-    move(app, tokens(token(projects=["*"]), **{}))
-    move(app, contents(flag("f", state("production", strategy())), projects=[project()]))
-    document = app.test_client().get("/api/client/features", headers={"Authorization": SECRET}).json
-    assert [flag["name"] for flag in document["features"]] == ["f"]
 
 
 def test_an_expired_token_stays_expired_and_is_named(app):
