@@ -1,5 +1,6 @@
 """Move API tokens with their secrets, so that applications change only the address."""
 
+import re
 import shlex
 from datetime import UTC, datetime
 
@@ -11,6 +12,8 @@ from sql.tokens import api_tokens
 from validators.fields import DateTime
 
 SECRET_MIN = 16
+# The beginning of a secret: project:environment. Old secrets do not have it.
+SCOPE = re.compile(r"^[^:]*:[^.]*\.")
 ADMIN = "Admin tokens are not moved. Create new ones with ./flags api-token create --name NAME --type admin"
 
 
@@ -36,9 +39,10 @@ def write_tokens(move: Move, places: set[str]) -> None:
 def reason_to_stay(token: Json, scope: set[str], places: set[str]) -> str | None:
     """Return why a token is not moved, or None if it is. scope: those of its projects that move."""
     secret = token["secret"]
+    random = SCOPE.sub("", secret or "")
     if token["type"] == "admin":
         return ADMIN
-    if secret is None or "*" in random_part(secret) or ("." in secret and len(random_part(secret)) < SECRET_MIN):
+    if secret is None or "*" in random or (random != secret and len(random) < SECRET_MIN):
         named = f"--name {shlex.quote(token['tokenName'])} --type {token['type']}"
         scoped = "".join(f" --project {project}" for project in token["projects"] if project != "*")
         return (
@@ -53,12 +57,6 @@ def reason_to_stay(token: Json, scope: set[str], places: set[str]) -> str | None
     if token["environment"] not in places:
         return f"it is for the environment {token['environment']}, which does not exist."
     return None
-
-
-def random_part(secret: str) -> str:
-    """Return what follows project:environment. in a secret, or an old secret without them as it is."""
-    _, dot, random = secret.partition(":")[2].partition(".")
-    return random if dot else secret
 
 
 def write_token(move: Move, token: Json, projects: list[str]) -> None:
@@ -78,10 +76,9 @@ def write_token(move: Move, token: Json, projects: list[str]) -> None:
     columns = {"name": token["tokenName"], "kind": token["type"], "environment": token["environment"]}
     dates = {"expires_at": token["expiresAt"], "created_at": token["createdAt"]}
     token_id = api_tokens.insert(conn, token["secret"], **columns, projects=projects, **dates)
-    record = api_tokens.lock(conn, token_id) or {}
-    events.record(conn, token_event("api-token-created", move.actor, data=record))
+    events.record(conn, token_event("api-token-created", move.actor, data=api_tokens.lock(conn, token_id)))
     report.count("API token", "new")
-    expiry = instant(record["expiresAt"])
+    expiry = instant(token["expiresAt"])
     if expiry and expiry < datetime.now(UTC):
         report.warn("This API token has expired, and stays expired", label(token))
 

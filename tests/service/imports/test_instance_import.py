@@ -184,48 +184,31 @@ def test_a_strategy_without_one_of_its_segments_refuses_the_move(app):
 # --- Values that requests refuse --------------------------------------------------------------------------------------
 
 
-def test_values_beyond_limits_are_moved_and_named(app, monkeypatch):
+def test_values_that_requests_refuse_are_moved_and_named(app, monkeypatch):
     monkeypatch.setitem(app.config, "MAX_STRATEGIES", 1)
     monkeypatch.setitem(app.config, "MAX_CONSTRAINT_VALUES", 2)
     users = constraint("userId", "IN", "1", "2", "3")
     version = constraint("appName", "SEMVER_GT", value="9007199254740993.0.0")
     several = state("production", strategy(), strategy(constraints=[users, version]))
-    address = strategy("remoteAddress", parameters={"IPs": "all of them"})
-    report = move(
-        app,
-        contents(
-            flag("f", several), flag("g", state("production", address)), api_tokens=[token()], projects=[project()]
-        ),
-    )
-    texts = report.warnings()
+    address = state("production", strategy("remoteAddress", parameters={"IPs": "all of them"}))
+    number = constraint("appName", "NUM_EQ", value="many")
+    fixed = state("production", strategy(constraints=[number]), variants=[variant("a", 1000, weightType="fix")])
+    brought = contents(flag("f", several), flag("g", address), flag("h", fixed), api_tokens=[token()])
+    brought.segments, brought.projects = [segment(1, "s", number)], [project()]
+    texts = move(app, brought).warnings()
     assert all(text.startswith("Moved as it is, although requests refuse it (") for text in texts)
-    found = [(text.partition("(")[2].rpartition(")")[0][:60], text[-1]) for text in texts]
-    assert found == [
+    found = {(text.partition("(")[2][:60], text.rpartition("): ")[2]) for text in texts}
+    assert found == {
         ("A flag can have at most 1 strategy in an environment. The se", "f"),
         ("constraints.values: must have at most 2 values (setting MAX_", "f"),
         ("parameters.IPs: must be IP addresses or networks such as 10.", "g"),
-    ]
+        ("constraints.value: must be a number, such as 3.5): segment s", "segment s, h"),
+        ("variants: must have at least one variant with the weightType", "h"),
+    }
     flags, _ = served(app)
     assert flags["f"]["strategies"][1]["constraints"] == [users, version]
     assert flags["g"]["strategies"][0]["parameters"] == {"IPs": "all of them"}
-
-
-def test_values_that_schemas_refuse_are_moved_and_named(app):
-    bad = constraint("appName", "NUM_EQ", value="many")
-    heavy = [variant("a", 1000, weightType="fix")]
-    report = move(
-        app,
-        contents(
-            flag("f", state("production", strategy(constraints=[bad]), variants=heavy)),
-            segments=[segment(1, "s", bad)],
-            projects=[project()],
-            api_tokens=[token()],
-        ),
-    )
-    number = "Moved as it is, although requests refuse it (constraints.value: must be a number, such as 3.5)"
-    assert f"{number}: segment s, f" in report.warnings()
-    assert any("variants: " in text and text.endswith(": f") for text in report.warnings())
-    assert served(app)[0]["f"]["strategies"][0]["constraints"] == [bad]
+    assert flags["h"]["strategies"][0]["constraints"] == [number]
 
 
 def test_a_value_that_the_database_refuses_is_one_sentence(app):
