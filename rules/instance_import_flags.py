@@ -6,10 +6,10 @@ from itertools import groupby
 from uuid import uuid4
 
 from psycopg.rows import DictRow
-from werkzeug.exceptions import Conflict
 
+from rules import flags as flag_rules
 from rules.dependencies import add_dependencies
-from rules.flags import change_flags, flag_event
+from rules.flags import flag_event
 from rules.import_contents import Json
 from rules.instance_import_findings import warn_of_flags
 from rules.instance_import_move import STRATEGY, Move, differing
@@ -101,10 +101,7 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     warn_of_flags(move, project, new)
     conn, actor = move.conn, move.actor
     columns = [{key: flag[key] for key in COLUMNS} for flag in new]
-    added = {flag["name"]: flag for flag in flags.insert(conn, project, columns, None, keep_dates=True)}
-    if len(added) < len(new):
-        raise Conflict("One of the flags was created here during the move. Start the move again.")
-    events.record(conn, *(flag_event("feature-created", actor, flag, data=flag["record"]) for flag in added.values()))
+    added = {flag["name"]: flag for flag in flag_rules.insert_flags(conn, actor, {"id": project}, columns)}
     states: dict[str, dict[int, Json]] = defaultdict(dict)
     for flag in new:
         for state in flag["environments"]:
@@ -114,7 +111,7 @@ def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:
     add_tags(conn, actor, [(added[flag["name"]], tag) for flag in new for tag in flag["tags"]])
     for flag in new:
         insert_links(move, added[flag["name"]], flag["links"])
-    change_flags(conn, actor, [(added[flag["name"]], {"stale": flag["stale"]}) for flag in new])
+    flag_rules.change_flags(conn, actor, [(added[flag["name"]], {"stale": flag["stale"]}) for flag in new])
     archived = [added[flag["name"]] for flag in new if flag["archivedAt"]]
     events.record(conn, *(flag_event("feature-archived", actor, flag) for flag in archived))
     move.report.count("flag", "new", len(new))
