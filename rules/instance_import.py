@@ -65,17 +65,16 @@ def write(move: Move) -> None:
     write_tokens(move, environments)
     write_people(move)
     for setting, noun in LIMITS.items():
-        refuse_excess(move, setting, noun)
+        new = len(move.new_flags) if noun == "flag" else move.report.counts[noun]["new"]
+        refuse_excess(move, setting, noun, new)
     counts = {noun: numbers["new"] for noun, numbers in move.report.counts.items() if numbers["new"]}
     if counts:
         about = {"url": move.contents.url, "version": move.contents.version}
         move.record("instance-imported", data=about | {"counts": counts})
 
 
-def refuse_excess(move: Move, setting: str, noun: str) -> None:
-    """Add a conflict if the instance has too many records now, or would have with the flags that were not written."""
-    new = move.report.counts[noun]["new"]
-    waiting = len(move.new_flags) - new if noun == "flag" else 0
-    number = limits.count(move.conn, setting) + waiting
-    if new + waiting and number > current_app.config[setting]:
+def refuse_excess(move: Move, setting: str, noun: str, new: int) -> None:
+    """Add a conflict if the instance has too many records with the new ones, some of which may not be written yet."""
+    number = limits.count(move.conn, setting) + new - move.report.counts[noun]["new"]
+    if new and number > current_app.config[setting]:
         move.report.conflict(f"The instance would have {quantity(number, noun)}. Set {setting} to {number} or more.")

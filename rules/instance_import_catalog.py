@@ -143,13 +143,12 @@ def values_of(item: Any, name: str) -> Iterator[Any]:
 
 def write_tags(move: Move, wanted: set[tuple[str, str]]) -> None:
     """Write the tags that do not exist here, with and without flags."""
-    existing = {(tag["type"], tag["value"]) for tag in records_of(tags.list_all(move.conn))}
-    new = sorted(wanted - existing)
-    for type, text in new:
+    new = wanted - {(tag["type"], tag["value"]) for tag in records_of(tags.list_all(move.conn))}
+    for type, text in sorted(new):
         tags.insert(move.conn, type, text)
         move.record("tag-created", data={"type": type, "value": text})
     move.report.count("tag", "new", len(new))
-    move.report.count("tag", "exists", len(wanted & existing))
+    move.report.count("tag", "exists", len(wanted) - len(new))
 
 
 def write_segments(move: Move) -> None:
