@@ -7,7 +7,7 @@ from rules.refusals import quantity
 
 # The rows of the table, by the noun for a record, in the order of the table.
 NOUNS = (
-    *("project", "environment", "project environment", "context field", "tag type", "tag", "strategy type"),
+    *("project", "environment", "context field", "tag type", "tag", "strategy type"),
     *("flag type", "segment", "flag", "strategy", "dependency", "default strategy", "API token"),
     *("role", "user", "group", "project role"),
 )
@@ -74,11 +74,11 @@ class Report:
         """Return a row for each kind of records that the source has: its name, the numbers of COLUMNS, and a note."""
         rows = []
         for noun in NOUNS:
-            numbers = self.counts[noun]
+            new, exists, differs, not_moved = (self.counts[noun][column] for column in COLUMNS)
+            label = quantity(2, noun)[2:]
             note = f"({self.archived} archived)" if noun == "flag" and self.archived else ""
-            if any(numbers.values()):
-                plural = quantity(2, noun)[2:]
-                rows.append((plural[0].upper() + plural[1:], *(numbers[column] for column in COLUMNS), note))
+            if new or exists or differs or not_moved:
+                rows.append((label[0].upper() + label[1:], new, exists, differs, not_moved, note))
         return rows
 
     def warnings(self) -> list[str]:
@@ -87,17 +87,15 @@ class Report:
 
     def summary(self, *, dry_run: bool = False, seconds: float | None = None) -> str:
         """Return the last line of the report."""
-        order = (*FIRST, *(noun for noun in NOUNS if noun not in FIRST))
+        order = sorted(NOUNS, key=lambda noun: FIRST.index(noun) if noun in FIRST else len(FIRST))
         moved = [quantity(number, noun) for noun in order if (number := self.counts[noun]["new"])]
-        if not moved:
-            number = len(self.differences)
-            differing = (
-                f" {number} differ{'s' if number == 1 else ''}: {first_names(self.differences)}." if number else ""
-            )
-            return f"Nothing to move: everything exists.{differing}"
-        listed = " and ".join(filter(None, [", ".join(moved[:-1]), moved[-1]]))
-        time = "" if dry_run or seconds is None else f" in {seconds:.0f} s"
-        return f"{'Would move' if dry_run else 'Moved'} {listed}{time}."
+        if moved:
+            listed = " and ".join(filter(None, [", ".join(moved[:-1]), moved[-1]]))
+            time = "" if dry_run or seconds is None else f" in {seconds:.0f} s"
+            return f"{'Would move' if dry_run else 'Moved'} {listed}{time}."
+        differ = f"{len(self.differences)} differ{'s' if len(self.differences) == 1 else ''}"
+        named = f" {differ}: {first_names(self.differences)}." if self.differences else ""
+        return f"Nothing to move: everything exists.{named}"
 
     def lines(self, *, dry_run: bool = False, seconds: float | None = None) -> list[str]:
         """Return the text for a command."""

@@ -4,8 +4,8 @@ What does not exist here is written. What exists stays as it is, and the report 
 """
 
 from flask import current_app
-from psycopg.errors import DataError, IntegrityError, UniqueViolation
-from werkzeug.exceptions import BadRequest, Conflict
+from psycopg.errors import DataError, IntegrityError
+from werkzeug.exceptions import BadRequest
 
 from rules.access import Actor
 from rules.import_contents import Contents
@@ -14,7 +14,7 @@ from rules.instance_import_catalog import write_catalog, write_segments
 from rules.instance_import_flags import find_new_flags, write_flags
 from rules.instance_import_move import Move
 from rules.instance_import_people import write_people
-from rules.instance_import_projects import write_projects, write_settings
+from rules.instance_import_projects import write_default_strategies, write_projects
 from rules.instance_import_tokens import write_tokens
 from rules.refusals import quantity
 from sql import limits
@@ -39,9 +39,6 @@ def import_contents(conn: Connection, actor: Actor, contents: Contents) -> Repor
     move = Move(conn, actor, contents, Report(contents.source, notes=list(contents.warnings)))
     try:
         write(move)
-    except UniqueViolation as error:
-        rule = error.diag.constraint_name
-        raise Conflict(f"A name was taken here during the move ({rule}). Start the move again.") from None
     except (IntegrityError, DataError) as error:
         # The row of a token has its secret.
         row = None if error.diag.table_name == "api_keys" else error.diag.message_detail
@@ -64,22 +61,20 @@ def write(move: Move) -> None:
     write_segments(move)
     if not move.report.conflicts:
         write_flags(move, types)
-        write_settings(move)
+        write_default_strategies(move)
     write_tokens(move, environments)
     write_people(move)
     for setting, noun in LIMITS.items():
-        refuse_excess(move, setting, noun)
+        new = len(move.new_flags) if noun == "flag" else move.report.counts[noun]["new"]
+        refuse_excess(move, setting, noun, new)
     counts = {noun: numbers["new"] for noun, numbers in move.report.counts.items() if numbers["new"]}
-    if move.has_written or counts:
-        move.record(
-            "instance-imported", data={"url": move.contents.url, "version": move.contents.version, "counts": counts}
-        )
+    if counts:
+        about = {"url": move.contents.url, "version": move.contents.version}
+        move.record("instance-imported", data=about | {"counts": counts})
 
 
-def refuse_excess(move: Move, setting: str, noun: str) -> None:
-    """Add a conflict if the instance has too many records now, or would have with the flags that were not written."""
-    new = move.report.counts[noun]["new"]
-    waiting = len(move.new_flags) - new if noun == "flag" else 0
-    number = limits.count(move.conn, setting) + waiting
-    if new + waiting and number > current_app.config[setting]:
+def refuse_excess(move: Move, setting: str, noun: str, new: int) -> None:
+    """Add a conflict if the instance has too many records with the new ones, some of which may not be written yet."""
+    number = limits.count(move.conn, setting) + new - move.report.counts[noun]["new"]
+    if new and number > current_app.config[setting]:
         move.report.conflict(f"The instance would have {quantity(number, noun)}. Set {setting} to {number} or more.")

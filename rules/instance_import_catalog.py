@@ -1,7 +1,7 @@
 """Move what flags are described with: environments, context fields, segments, tags, and types of flags."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,43 +14,42 @@ from sql.catalog import context_fields, environments, flag_types, segments, stra
 from sql.database import Connection
 from validators.fields import NAME
 
-
-def insert_environment(conn: Connection, environment: Json) -> Json:
-    """Insert an environment, and return its record."""
-    place = {"enabled": environment["enabled"], "sort_order": environment["sortOrder"]}
-    return environments.insert(conn, environment["name"], environment["type"], **place)
+# The properties that decide who is in a segment.
+MEANING = ("constraints", "project")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Records of the catalog. statements: their module in sql/. compared: the properties that can differ.
+    """Records of the catalog.
 
-    installed: the compared values of built-in records in a new installation. A record that still has them takes those
-    of the source. blank: the properties of a record that flags use and the source does not have.
+    event: the beginning of the types of their events. statements: their module in sql/. insert: None if no record can
+    be added. blank: the properties that are compared, as flags get them if the source does not have the record.
+    installed: the same properties of built-in records in a new installation. A record that still has these values takes
+    those of the source.
     """
 
     noun: str
-    rows: str
     event: str
     statements: Any
-    compared: tuple[str, ...]
     insert: Callable[[Connection, Json], Json] | None
-    blank: Mapping[str, Any]
+    blank: Json
     installed: Mapping[str, tuple[Any, ...]]
     key: str = "name"
 
 
-# The properties that decide who is in a segment.
-MEANING = ("constraints", "project")
+def insert_environment(conn: Connection, new: Json) -> Json:
+    """Insert an environment, and return its record."""
+    return environments.insert(conn, new["name"], new["type"], enabled=new["enabled"], sort_order=new["sortOrder"])
+
+
 ENVIRONMENT = Kind(
-    *("environment", "environments", "environment", environments, ("type", "enabled", "sortOrder"), insert_environment),
+    "environment", "environment", environments, insert_environment,
     blank={"type": "development", "enabled": True, "sortOrder": None},
     installed={"development": ("development", True, 1), "production": ("production", True, 2)},
-)
+)  # fmt: skip
 CONTEXT_FIELD = Kind(
-    *("context field", "context_fields", "context-field", context_fields),
-    compared=("description", "stickiness", "sortOrder", "legalValues"),
-    insert=lambda conn, field: context_fields.insert_missing(conn, [field])[0],
+    "context field", "context-field", context_fields,
+    lambda conn, field: context_fields.insert_missing(conn, [field])[0],
     blank={"description": None, "stickiness": True, "sortOrder": 10, "legalValues": []},
     installed={
         "environment": ("The environment in which the application runs.", False, 0, []),
@@ -59,27 +58,20 @@ CONTEXT_FIELD = Kind(
         "currentTime": ("The time of the request.", False, 3, []),
         "sessionId": ("The session of the user.", True, 4, []),
     },
-)
+)  # fmt: skip
 TAG_TYPE = Kind(
-    *("tag type", "tag_types", "tag-type", tag_types, ("description", "icon")),
-    insert=lambda conn, type: tag_types.insert_missing(conn, [type])[0],
-    blank={"description": "", "icon": None},
-    installed={"simple": ("A plain tag.", None)},
-)
+    "tag type", "tag-type", tag_types, lambda conn, type: tag_types.insert_missing(conn, [type])[0],
+    blank={"description": "", "icon": None}, installed={"simple": ("A plain tag.", None)},
+)  # fmt: skip
 STRATEGY_TYPE = Kind(
-    *("strategy type", "strategy_types", "strategy", strategy_types),
-    compared=("title", "description", "deprecated", "parameters"),
-    insert=strategy_types.insert,
-    blank={"title": None, "description": None, "deprecated": False, "parameters": []},
-    installed={},
-)
+    "strategy type", "strategy", strategy_types, strategy_types.insert,
+    blank={"title": None, "description": None, "deprecated": False, "parameters": []}, installed={},
+)  # fmt: skip
 FLAG_TYPE = Kind(
-    *("flag type", "flag_types", "feature-type", flag_types, ("lifetimeDays",), None),
-    blank={},
-    installed={"release": (40,), "experiment": (40,), "operational": (7,), "sunset": (90,)}
-    | {"kill-switch": (None,), "permission": (None,)},
-    key="id",
-)
+    "flag type", "feature-type", flag_types, None, blank={"lifetimeDays": None}, key="id",
+    installed=dict.fromkeys(("release", "experiment"), (40,))
+    | {"operational": (7,), "sunset": (90,), "kill-switch": (None,), "permission": (None,)},
+)  # fmt: skip
 
 
 def write_kind(move: Move, kind: Kind, used: Mapping[str, Json] = {}) -> set[str]:
@@ -87,32 +79,31 @@ def write_kind(move: Move, kind: Kind, used: Mapping[str, Json] = {}) -> set[str
 
     used: the names of records that the flags use, with properties for those that the source does not have.
     """
-    conn, report, noun = move.conn, move.report, kind.noun
-    wanted = {record[kind.key]: record for record in getattr(move.contents, kind.rows)}
-    existing = {record[kind.key]: record for record in records_of(kind.statements.list_all(conn))}
+    conn, report, noun, compared = move.conn, move.report, kind.noun, tuple(kind.blank)
+    wanted = {item[kind.key]: item for item in getattr(move.contents, f"{noun.replace(' ', '_')}s")}
+    existing = {item[kind.key]: item for item in records_of(kind.statements.list_all(conn))}
     for name in sorted(used.keys() - wanted.keys() - existing.keys()):
         report.warn(f"The source does not have this {noun}. It is created, because flags use it", name)
         wanted[name] = {kind.key: name, **kind.blank, **used[name]}
-    for name, record in wanted.items():
+    for name, item in wanted.items():
         about = {"environment": name} if kind is ENVIRONMENT else {}
-        found = existing.get(name)
-        if found is None and kind.insert is None:
-            report.warn(f"There is no {noun} of this name here", name)
-            report.count(noun, "not moved")
-        elif found is None and kind.insert:
-            move.record(f"{kind.event}-created", data=kind.insert(conn, record), **about)
-            report.count(noun, "new")
-            move.new.add((noun, name))
-        elif found:
+        if found := existing.get(name):
             # Our choice: a built-in strategy type stays as it is here.
-            different = differing(record, found, kind.compared) if found.get("editable", True) else []
-            if different and kind.installed.get(name) == tuple(found[key] for key in kind.compared):
+            different = differing(item, found, compared) if found.get("editable", True) else []
+            if different and kind.installed.get(name) == tuple(found[key] for key in compared):
                 before = kind.statements.lock(conn, name)
-                after = kind.statements.update(conn, before | {key: record[key] for key in different})
+                after = kind.statements.update(conn, before | {key: item[key] for key in different})
                 move.record(f"{kind.event}-updated", data=after, pre_data=before, **about)
                 report.count(noun, "new")
             else:
                 report.compare(noun, name, different)
+        elif kind.insert:
+            move.record(f"{kind.event}-created", data=kind.insert(conn, item), **about)
+            report.count(noun, "new")
+            move.new.add((noun, name))
+        else:
+            report.warn(f"There is no {noun} of this name here", name)
+            report.count(noun, "not moved")
     return existing.keys() | (wanted.keys() if kind.insert else set())
 
 
@@ -127,79 +118,76 @@ def write_catalog(move: Move) -> tuple[set[str], set[str]]:
     contents = move.contents
     states = [state for flag in contents.flags for state in flag["environments"]]
     strategies = [strategy for state in states for strategy in state["strategies"]]
-    strategies += [place["defaultStrategy"] for project in contents.projects for place in project["environments"]]
-    strategies = [strategy for strategy in strategies if strategy]
-    variants = [variant for item in [*states, *strategies] for variant in item["variants"]]
-    lists = [item.get("constraints", []) for item in [*strategies, *contents.segments]]
-    lists += [variant.get("overrides") or [] for variant in variants]
-    fields = {item["contextName"] for items in lists for item in items}
-    sticky = {project["defaultStickiness"] for project in contents.projects}
-    sticky |= {variant["stickiness"] for variant in variants}
-    sticky |= {item["parameters"].get("stickiness", "") for item in strategies if item["name"] == "flexibleRollout"}
-    sticky = {name for name in sticky - BUILT_IN if name}
-    all_tags = [*contents.tags, *(tag for flag in contents.flags for tag in flag["tags"])]
+    strategies += filter(None, values_of(contents.projects, "defaultStrategy"))
     places = write_kind(move, ENVIRONMENT, {state["environment"]: {} for state in states})
-    names = (name for name in fields | sticky if len(name) <= 100 and NAME.fullmatch(name))
-    write_kind(move, CONTEXT_FIELD, {name: {"stickiness": name in sticky} for name in names})
-    write_kind(move, TAG_TYPE, {tag["type"]: {} for tag in all_tags})
-    write_tags(move, {(tag["type"], tag["value"]) for tag in all_tags})
+    everything = [*states, *contents.projects, *contents.segments]
+    sticky = {*values_of(everything, "stickiness"), *values_of(everything, "defaultStickiness")} - BUILT_IN
+    names = {name for name in {*values_of(everything, "contextName")} | sticky if len(name) <= 100}
+    write_kind(move, CONTEXT_FIELD, {name: {"stickiness": name in sticky} for name in names if NAME.fullmatch(name)})
+    lists = [contents.tags, *(flag["tags"] for flag in contents.flags)]
+    all_tags = {(tag["type"], tag["value"]) for items in lists for tag in items}
+    write_kind(move, TAG_TYPE, {type: {} for type, _ in all_tags})
+    write_tags(move, all_tags)
     write_kind(move, STRATEGY_TYPE, {strategy["name"]: {} for strategy in strategies})
     return write_kind(move, FLAG_TYPE), places
 
 
+def values_of(item: Any, name: str) -> Iterator[Any]:
+    """Yield the values of all properties of this name, at any depth."""
+    if isinstance(item, dict) and name in item:
+        yield item[name]
+    if isinstance(item, dict | list):
+        for inner in item.values() if isinstance(item, dict) else item:
+            yield from values_of(inner, name)
+
+
 def write_tags(move: Move, wanted: set[tuple[str, str]]) -> None:
     """Write the tags that do not exist here, with and without flags."""
-    existing = {(tag["type"], tag["value"]) for tag in records_of(tags.list_all(move.conn))}
-    new = sorted(wanted - existing)
-    for type, text in new:
+    new = wanted - {(tag["type"], tag["value"]) for tag in records_of(tags.list_all(move.conn))}
+    for type, text in sorted(new):
         tags.insert(move.conn, type, text)
-    move.record_all([move.event("tag-created", data={"type": type, "value": text}) for type, text in new])
+        move.record("tag-created", data={"type": type, "value": text})
     move.report.count("tag", "new", len(new))
-    move.report.count("tag", "exists", len(wanted & existing))
+    move.report.count("tag", "exists", len(wanted) - len(new))
 
 
 def write_segments(move: Move) -> None:
     """Write the segments that do not exist here. One with another meaning is `NAME (moved)` if its name is taken."""
     existing = {segment["name"]: segment for segment in records_of(segments.list_all(move.conn, None))}
-    used = {
-        number
-        for flag in move.new_flags
-        for state in flag["environments"]
-        for strategy in state["strategies"]
-        for number in strategy["segments"]
-    }
+    used = {number for flag in move.new_flags for numbers in values_of(flag, "segments") for number in numbers}
     for segment in move.contents.segments:
-        if "constraints" not in segment and segment["name"] not in existing:
+        name, is_used = segment["name"], segment["id"] in used
+        found, other = existing.get(name), existing.get(f"{name} (moved)")
+        if not found and "constraints" not in segment:
             message = "does not exist here, and the file does not have its constraints"
-            move.report.conflict(f"Segment {segment['name']} {message}.")
+            move.report.conflict(f"Segment {name} {message}.")
             continue
         if segment.get("project") and not segments.hold_project(move.conn, segment["project"]):
             move.report.count("segment", "not moved")
-            move.report.warn("This segment is not moved, because its project is not", segment["name"])
+            move.report.warn("This segment is not moved, because its project is not", name)
             continue
-        name, moved = segment["name"], f"{segment['name']} (moved)"
-        found, other = existing.get(name), existing.get(moved)
         # Our choice: a segment of an earlier move that was changed here since stays the same one for flags that exist.
-        is_changed = not other and segment["id"] not in used and found and found["createdBy"] == SYSTEM.name
+        is_changed = found and not other and not is_used and found["createdBy"] == SYSTEM.name
         if found and differing(segment, found, MEANING) and not is_changed:
-            name, found = moved, other
             message = "Segments of these names have other constraints here. The moved ones are named NAME (moved)"
-            move.report.warn(message, segment["name"])
-        if found is None:
-            move.segments[segment["id"]] = insert_segment(move, {**segment, "name": name})
+            move.report.warn(message, name)
+            name, found = f"{name} (moved)", other
+        if not found:
+            existing[name] = insert_segment(move, {**segment, "name": name})
+            move.segments[segment["id"]] = existing[name]["id"]
             continue
-        if segment["id"] in used and differing(segment, found, MEANING):
+        if is_used and differing(segment, found, MEANING):
             move.report.conflict(f"Segment {name} has other constraints here. Rename it first.")
         move.report.compare("segment", name, differing(segment, found, ("description", *MEANING)))
         move.segments[segment["id"]] = found["id"]
 
 
-def insert_segment(move: Move, segment: Json) -> int:
-    """Insert a segment, and return its id."""
+def insert_segment(move: Move, segment: Json) -> Json:
+    """Insert a segment, and return its record."""
     warn_of_segment(move, segment)
-    more = {"description": segment.get("description"), "project": segment.get("project"), "created_by": SYSTEM.name}
-    segment_id = segments.insert(move.conn, segment["name"], segment["constraints"], **more)
-    record = segments.lock(move.conn, segment_id, None)
-    move.record("segment-created", project=segment.get("project"), data=record)
+    more = {key: segment.get(key) for key in ("description", "project")}
+    segment_id = segments.insert(move.conn, segment["name"], segment["constraints"], **more, created_by=SYSTEM.name)
+    record = segments.lock(move.conn, segment_id, None) or {}
+    move.record("segment-created", project=more["project"], data=record)
     move.report.count("segment", "new")
-    return segment_id
+    return record

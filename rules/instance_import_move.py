@@ -22,8 +22,6 @@ class Move:
     actor: Actor
     contents: Contents
     report: Report
-    # Whether something was written.
-    has_written: bool = False
     # The flags that do not exist here.
     new_flags: list[Json] = field(default_factory=list)
     # What this move creates: (noun, name), or the id of a user or group.
@@ -31,26 +29,16 @@ class Move:
     # Ids of segments here, by their ids in the source.
     segments: dict[int, int] = field(default_factory=dict)
 
-    def event(self, type: str, **about: Any) -> Event:
-        """Return an event of the author."""
-        return Event(type, self.actor, **about)
-
     def record(self, type: str, **about: Any) -> None:
-        """Record an event of what was written."""
-        self.record_all([self.event(type, **about)])
-
-    def record_all(self, log: list[Event]) -> None:
-        """Record events of what was written."""
-        self.has_written = self.has_written or bool(log)
-        events.record(self.conn, *log)
+        """Record an event of the author."""
+        events.record(self.conn, Event(type, self.actor, **about))
 
     def with_segments_here(self, strategy: Json) -> Json:
         """Return a strategy with the ids that its segments have here. Without one, it would be on for more users."""
-        unknown = set(strategy.get("segments", ())) - self.segments.keys()
-        if unknown:
+        wanted = set(strategy.get("segments", ()))
+        if unknown := wanted - self.segments.keys():
             self.report.conflict(f"A strategy uses segment {min(unknown)}, which {self.report.source} does not have.")
-        ids = [self.segments[number] for number in strategy.get("segments", ()) if number in self.segments]
-        return {**strategy, "segments": sorted(ids)}
+        return {**strategy, "segments": sorted(self.segments[number] for number in wanted - unknown)}
 
 
 def differing(wanted: Json, found: Json, properties: tuple[str, ...]) -> list[str]:

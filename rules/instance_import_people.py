@@ -1,16 +1,18 @@
 """Move roles, users, groups and the access to projects. No password moves: each new user gets a link to set one."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from rules.import_contents import Json
 from rules.instance_import_catalog import records_of
 from rules.instance_import_move import Move, differing
 from rules.project_access import by_role
+from rules.refusals import quantity
 from rules.reset_links import create_link
 from rules.roles import permission_problem
 from sql.people import groups, permissions, roles, root_roles, users
 from sql.projects import access
-from sql.projects.access import RoleGrant
+from sql.projects.access import Holder, RoleGrant
 
 # Admin, Editor and Viewer have the same ids in every Unleash. One without paid parts may not list its roles.
 ROOT_ROLES = {role: role for role in (roles.ADMIN, roles.EDITOR, roles.VIEWER)}
@@ -27,39 +29,29 @@ def write_people(move: Move) -> None:
     ids = {role["id"]: write_role(move, role, here) for role in contents.roles}
     if move.report.conflicts:
         return
-    root = ROOT_ROLES | {role["id"]: ids[role["id"]] for role in contents.roles if role["type"].startswith("root")}
-    in_projects = {role["id"]: ids[role["id"]] for role in contents.roles if not role["type"].startswith("root")}
-    members = {user["id"]: user_id for user in contents.users if (user_id := write_user(move, user, root))}
+    ids = ROOT_ROLES | ids
+    members = {user["id"]: user_id for user in contents.users if (user_id := write_user(move, user, ids))}
+    wanted_groups = {group["name"]: group for group in contents.groups}
     known = {group["name"]: group for group in records_of(groups.list_all(move.conn))}
-    teams = {
-        group["name"]: write_group(move, group, known.get(group["name"]), root, members) for group in contents.groups
-    }
-    labels = {("role", ids[role["id"]]): role["name"] for role in contents.roles}
-    labels |= {("user", members[user["id"]]): login_of(user) for user in contents.users if user["id"] in members}
-    labels |= {("group", group_id): name for name, group_id in teams.items()}
+    teams = {name: write_group(move, group, known.get(name), ids, members) for name, group in wanted_groups.items()}
     for entry in contents.access:
-        wanted = {
-            RoleGrant(in_projects[role], "user", members[user["id"]])
-            for user in entry["users"]
-            for role in user["roles"]
-            if user["id"] in members and role in in_projects
-        }
-        wanted |= {
-            RoleGrant(in_projects[role], "group", teams[group["name"]])
-            for group in entry["groups"]
-            for role in group["roles"]
-            if group["name"] in teams and role in in_projects
-        }
-        write_grants(move, entry["project"], wanted, labels)
+        wanted = grants("user", entry["users"], "id", members, ids)
+        wanted |= grants("group", entry["groups"], "name", teams, ids)
+        write_grants(move, entry["project"], wanted)
+
+
+def grants(kind: Holder, entries: list[Json], key: str, holders: Mapping[Any, int], ids: Ids) -> set[RoleGrant]:
+    """Return the roles that users or groups have in a project, with the ids that they have here."""
+    known = [(holders[entry[key]], role) for entry in entries if entry[key] in holders for role in entry["roles"]]
+    return {RoleGrant(ids[role], kind, holder) for holder, role in known if role in ids}
 
 
 def write_role(move: Move, role: Json, here: Mapping[str, Json]) -> int:
     """Return the id that a role has here. Insert it if it does not exist. here: the roles by name."""
     conn, found = move.conn, here.get(role["name"].lower())
     if found and found["type"] != role["type"]:
-        move.report.conflict(
-            f"Role {role['name']} has the type {found['type']} here, not {role['type']}. Rename it first."
-        )
+        text = f"Role {role['name']} has the type {found['type']} here, not {role['type']}. Rename it first."
+        move.report.conflict(text)
     if role["type"] in ("root", "project") and found:
         return found["id"]
     names, places = ([item.get(key) or None for item in role["permissions"]] for key in ("name", "environment"))
@@ -90,13 +82,13 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
         report.count("user", "not moved")
         report.warn("This user has neither an e-mail address nor a user name", login_of(user))
         return None
-    found = next(
-        filter(None, (users.lock_by_login(conn, login, account_type) for login in (email, username) if login)), None
-    )
-    administrators = root_roles.lock_administrators(conn, 0) if user["id"] == FIRST_ADMIN and not email else set()
-    if found or administrators:
+    found = [users.lock_by_login(conn, login, account_type) for login in (email, username) if login]
+    ids = [account["id"] for account in found if account]
+    if not ids and user["id"] == FIRST_ADMIN and not email:
+        ids = sorted(root_roles.lock_administrators(conn, 0))
+    if ids:
         report.count("user", "exists")
-        return found["id"] if found else min(administrators)
+        return ids[0]
     if user["rootRole"] not in root:
         report.warn("The root role of this user is unknown. They become Viewer", login_of(user))
     role = root.get(user["rootRole"], roles.VIEWER)
@@ -107,9 +99,8 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
     report.count("user", "new")
     move.new.add(("user", added["id"]))
     if not user["isService"]:
-        report.reset_links.append(
-            (email or username or "", create_link(conn, move.actor, added["id"], "reset-password"))
-        )
+        link = create_link(conn, move.actor, added["id"], "reset-password")
+        report.reset_links.append((email or username or "", link))
     return added["id"]
 
 
@@ -133,8 +124,8 @@ def write_group(move: Move, group: Json, found: Json | None, root: Ids, members:
     return group_id
 
 
-def write_grants(move: Move, project: str, wanted: set[RoleGrant], labels: Mapping[tuple[str, int], str]) -> None:
-    """Give roles in a project, if the project or their holder is new here. labels: the names of roles and holders.
+def write_grants(move: Move, project: str, wanted: set[RoleGrant]) -> None:
+    """Give roles in a project, if the project or their holder is new here.
 
     Our choice: a role that was taken from an existing user here is not given again.
     """
@@ -149,9 +140,9 @@ def write_grants(move: Move, project: str, wanted: set[RoleGrant], labels: Mappi
         move.record("project-access-added", project=project, data=data)
     move.report.count("project role", "new", len(added))
     move.report.count("project role", "exists", len(wanted & before))
-    for grant in sorted(wanted - before - added):
-        name = f"{labels['role', grant.role]} of {labels[grant.holder, grant.id]} in {project}"
-        move.report.compare("project role", name, ["is not given here"])
+    if lacking := len(wanted - before - added):
+        move.report.count("project role", "differs", lacking - 1)
+        move.report.compare("project role", f"in {project}", [f"{quantity(lacking, 'role')} not given here"])
 
 
 def login_of(user: Json) -> str:

@@ -18,7 +18,7 @@ INSTALLED = BLANK | {"name": "Default", "description": "Default project"}
 
 
 def write_projects(move: Move) -> None:
-    """Write the projects that do not exist here, without their naming patterns, and the missing environments."""
+    """Write the projects that do not exist here, and the missing environments."""
     needed: dict[str, set[str]] = defaultdict(set)
     for flag in move.new_flags:
         needed[flag["project"]].update(state["environment"] for state in flag["environments"])
@@ -26,18 +26,17 @@ def write_projects(move: Move) -> None:
     for project_id in sorted(needed.keys() | wanted.keys()):
         project, found = wanted.get(project_id), projects.lock(move.conn, project_id)
         places = {place["environment"] for place in (project or BLANK)["environments"]}
+        if project:
+            project = project | {"featureNaming": usable_naming(move, project)}
         if found is None:
             if project is None:
                 move.report.warn("The source does not have this project. It is created for its flags", project_id)
-            insert_project(
-                move, project or {"id": project_id, "name": project_id, **BLANK}, places | needed[project_id]
-            )
+                project = {"id": project_id, "name": project_id, **BLANK}
+            insert_project(move, project, places | needed[project_id])
         elif found["archived_at"]:
             move.report.conflict(f"Project {project_id} is archived here. Revive it first.")
         else:
-            if project:
-                compare_project(move, project | {"featureNaming": usable_naming(move, project)}, found["logged"])
-            link_environments(move, project_id, places, needed[project_id])
+            compare_project(move, project or {"id": project_id}, found["logged"], places, needed[project_id])
 
 
 def insert_project(move: Move, project: Json, places: Collection[str]) -> None:
@@ -45,36 +44,40 @@ def insert_project(move: Move, project: Json, places: Collection[str]) -> None:
     projects.create(move.conn, project)
     projects.add_environments(move.conn, project["id"], list(places))
     move.record("project-created", project=project["id"], data=projects.created(move.conn, project["id"])["record"])
+    if project["featureNaming"]:
+        update_project(move, project)
     move.report.count("project", "new")
-    move.report.count("project environment", "new", len(places))
     move.new.add(("project", project["id"]))
 
 
-def compare_project(move: Move, project: Json, found: Json) -> None:
-    """Compare a project with the one that exists here. The unused project default takes its values."""
-    different = differing(project, found, COMPARED)
-    is_unused = project["id"] == "default" and not differing(INSTALLED, found, COMPARED)
-    if different and is_unused and not projects.count_flags(move.conn, "default"):
-        after = found | {key: project[key] for key in COMPARED if key != "featureNaming"}
-        projects.update(move.conn, after)
-        move.record("project-updated", project="default", data=after, pre_data=found)
+def update_project(move: Move, project: Json) -> None:
+    """Give an existing project all settings of a moved one."""
+    before = (projects.lock(move.conn, project["id"]) or {})["logged"]
+    after = before | {key: project[key] for key in COMPARED}
+    projects.update(move.conn, after)
+    move.record("project-updated", project=project["id"], data=after, pre_data=before)
+
+
+def compare_project(move: Move, project: Json, found: Json, places: Collection[str], needed: Collection[str]) -> None:
+    """Compare a project with the one that exists here, which gets the environments that are new or that flags need.
+
+    The unused project default takes the values of the source.
+    """
+    project_id, different = project["id"], differing(project, found, COMPARED)
+    is_installed = project_id == "default" and not differing(INSTALLED, found, COMPARED)
+    takes_values = bool(different) and is_installed and not projects.count_flags(move.conn, "default")
+    if takes_values:
+        update_project(move, project)
         move.report.count("project", "new")
         move.new.add(("project", "default"))
-    else:
-        move.report.compare("project", project["id"], different)
-
-
-def link_environments(move: Move, project_id: str, places: Collection[str], needed: Collection[str]) -> None:
-    """Give an existing project the environments that new flags need, and those that are new here."""
-    linked = set(list_linked(move.conn, project_id))
-    move.report.count("project environment", "exists", len(linked.intersection(places)))
-    for place in sorted({*places, *needed} - linked):
-        if place in needed or {("environment", place), ("project", project_id)} & move.new:
+    for place in sorted({*places, *needed}.difference(list_linked(move.conn, project_id))):
+        if takes_values or place in needed or ("environment", place) in move.new:
             environments.add(move.conn, project_id, place)
             move.record("project-environment-added", project=project_id, environment=place)
-            move.report.count("project environment", "new")
         else:
-            move.report.compare("project environment", f"{place} of {project_id}", ["is not linked here"])
+            different.append(f"{place} is not linked here")
+    if "name" in project and not takes_values:
+        move.report.compare("project", project_id, different)
 
 
 def usable_naming(move: Move, project: Json) -> Json | None:
@@ -90,27 +93,18 @@ def usable_naming(move: Move, project: Json) -> Json | None:
         return None
 
 
-def write_settings(move: Move) -> None:
-    """Set the naming patterns of new projects, after their flags, and the default strategies."""
-    for project in move.contents.projects:
-        pattern, found = usable_naming(move, project), projects.lock(move.conn, project["id"])
-        if found and pattern and ("project", project["id"]) in move.new:
-            after = found["logged"] | {"featureNaming": pattern}
-            projects.update(move.conn, after)
-            move.record("project-updated", project=project["id"], data=after, pre_data=found["logged"])
-        for place in project["environments"]:
-            if place["defaultStrategy"]:
-                write_default_strategy(move, project["id"], place["environment"], place["defaultStrategy"])
-
-
-def write_default_strategy(move: Move, project_id: str, environment: str, strategy: Json) -> None:
-    """Set the default strategy of an environment that has none."""
-    link = environments.lock_link(move.conn, project_id, environment)
-    wanted = move.with_segments_here({key: strategy[key] for key in STRATEGY if key in strategy})
-    if link and (found := link["default_strategy"]):
-        move.report.compare("default strategy", f"{environment} of {project_id}", differing(wanted, found, STRATEGY))
-    elif link:
-        environments.set_default_strategy(move.conn, project_id, environment, wanted)
-        about = {"project": project_id, "environment": environment}
-        move.record("default-strategy-updated", **about, data=wanted)
-        move.report.count("default strategy", "new")
+def write_default_strategies(move: Move) -> None:
+    """Set the default strategies of environments that have none."""
+    for project_id, place in ((item["id"], place) for item in move.contents.projects for place in item["environments"]):
+        strategy, environment = place["defaultStrategy"], place["environment"]
+        link = environments.lock_link(move.conn, project_id, environment)
+        if not strategy or not link:
+            continue
+        wanted = move.with_segments_here({key: strategy[key] for key in STRATEGY if key in strategy})
+        if found := link["default_strategy"]:
+            different = differing(wanted, found, STRATEGY)
+            move.report.compare("default strategy", f"{environment} of {project_id}", different)
+        else:
+            environments.set_default_strategy(move.conn, project_id, environment, wanted)
+            move.record("default-strategy-updated", project=project_id, environment=environment, data=wanted)
+            move.report.count("default strategy", "new")

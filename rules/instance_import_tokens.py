@@ -1,50 +1,54 @@
 """Move API tokens with their secrets, so that applications change only the address."""
 
+import re
 import shlex
 from datetime import UTC, datetime
 
 from rules.api_tokens import token_event
 from rules.import_contents import Json
 from rules.instance_import_move import Move, differing
+from sql import events
 from sql.tokens import api_tokens
 from validators.fields import DateTime
 
 SECRET_MIN = 16
+# The beginning of a secret: project:environment. Old secrets do not have it.
+SCOPE = re.compile(r"^[^:]*:[^.]*\.")
 ADMIN = "Admin tokens are not moved. Create new ones with ./flags api-token create --name NAME --type admin"
 
 
 def write_tokens(move: Move, places: set[str]) -> None:
     """Insert the tokens that do not exist here. places: the environments of this instance."""
-    projects = {project["id"] for project in move.contents.projects}
+    projects = {"*", *(project["id"] for project in move.contents.projects)}
     for token in move.contents.api_tokens:
-        scope = (
-            token["projects"] if "*" in token["projects"] else [name for name in token["projects"] if name in projects]
-        )
-        if reason := reason_to_stay(token, scope, places):
-            move.report.count("API token", "not moved")
-            if reason == ADMIN:
-                move.report.warn(ADMIN, f'"{token["tokenName"]}" (last used {token["seenAt"] or "never"})')
-            else:
-                move.report.notes.append(f"{label(token)}: {reason}")
+        scope = {"*"}.intersection(token["projects"]) or projects.intersection(token["projects"])
+        reason = reason_to_stay(token, scope, places)
+        if reason is None:
+            for left_out in sorted(set(token["projects"]) - scope):
+                message = "This API token does not get a project that does not move"
+                move.report.warn(message, f"{label(token)}: {left_out}")
+            write_token(move, token, sorted(scope - {"*"}))
             continue
-        for left_out in sorted(set(token["projects"]) - set(scope)):
-            move.report.warn("This API token does not get a project that does not move", f"{label(token)}: {left_out}")
-        write_token(move, token, [] if "*" in scope else sorted(set(scope)))
+        move.report.count("API token", "not moved")
+        if reason == ADMIN:
+            move.report.warn(ADMIN, f'"{token["tokenName"]}" (last used {token["seenAt"] or "never"})')
+        else:
+            move.report.notes.append(f"{label(token)}: {reason}")
 
 
-def reason_to_stay(token: Json, scope: list[str], places: set[str]) -> str | None:
+def reason_to_stay(token: Json, scope: set[str], places: set[str]) -> str | None:
     """Return why a token is not moved, or None if it is. scope: those of its projects that move."""
     secret = token["secret"]
+    random = SCOPE.sub("", secret or "")
     if token["type"] == "admin":
         return ADMIN
-    if secret is None or "*" in random_part(secret) or ("." in secret and len(random_part(secret)) < SECRET_MIN):
-        options = (
-            f"--name {shlex.quote(token['tokenName'])} --type {token['type']} --environment {token['environment']}"
-        )
-        options += "".join(f" --project {project}" for project in token["projects"] if project != "*")
+    if secret is None or "*" in random or (random != secret and len(random) < SECRET_MIN):
+        named = f"--name {shlex.quote(token['tokenName'])} --type {token['type']}"
+        scoped = "".join(f" --project {project}" for project in token["projects"] if project != "*")
         return (
-            "its secret is not stored in Unleash. Take it from your application's settings: "
-            f"./flags api-token create {options} --secret-file F, or INIT_CLIENT_API_TOKENS before the first start"
+            "its secret is not stored in Unleash. Take it from your application's settings: ./flags api-token create "
+            f"{named} --environment {token['environment']}{scoped} --secret-file F, or "
+            f"INIT_{token['type'].upper()}_API_TOKENS before the first start"
         )
     if len(secret) < SECRET_MIN:
         return f"its secret is shorter than {SECRET_MIN} characters."
@@ -55,37 +59,26 @@ def reason_to_stay(token: Json, scope: list[str], places: set[str]) -> str | Non
     return None
 
 
-def random_part(secret: str) -> str:
-    """Return what follows project:environment. in a secret, or an old secret without them as it is."""
-    _, dot, random = secret.partition(":")[2].partition(".")
-    return random if dot else secret
-
-
 def write_token(move: Move, token: Json, projects: list[str]) -> None:
     """Insert a token, or compare it with the one that has its secret here. projects: [] for all."""
     conn, report = move.conn, move.report
-    known = api_tokens.lock_by_secret(conn, token["secret"])
-    if known:
+    if known := api_tokens.lock_by_secret(conn, token["secret"]):
         found = api_tokens.lock(conn, known["id"]) or {}
         scope = {"environment": token["environment"], "projects": projects or ["*"]}
         is_frontend = token["type"] == "frontend"
         if any(found[key] != scope[key] for key in scope) or (known["kind"] == "frontend") is not is_frontend:
             here = f"{found['type']}, {found['environment']}, {found['project']}"
             report.conflict(f"{label(token)}: its secret exists here with another scope ({here}).")
-        same_expiry = instant(found["expiresAt"]) == instant(token["expiresAt"])
-        report.compare(
-            "API token",
-            token["tokenName"],
-            differing(token, found, ("tokenName",)) + ([] if same_expiry else ["expiresAt"]),
-        )
+        different = differing(token, found, ("tokenName",))
+        different += ["expiresAt"] if instant(found["expiresAt"]) != instant(token["expiresAt"]) else []
+        report.compare("API token", token["tokenName"], different)
         return
     columns = {"name": token["tokenName"], "kind": token["type"], "environment": token["environment"]}
     dates = {"expires_at": token["expiresAt"], "created_at": token["createdAt"]}
     token_id = api_tokens.insert(conn, token["secret"], **columns, projects=projects, **dates)
-    record = api_tokens.lock(conn, token_id) or {}
-    move.record_all([token_event("api-token-created", move.actor, data=record)])
+    events.record(conn, token_event("api-token-created", move.actor, data=api_tokens.lock(conn, token_id)))
     report.count("API token", "new")
-    expiry = instant(record["expiresAt"])
+    expiry = instant(token["expiresAt"])
     if expiry and expiry < datetime.now(UTC):
         report.warn("This API token has expired, and stays expired", label(token))
 

@@ -32,7 +32,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         # This lock is enough for the parents too. They cannot be archived while this flag depends on them.
         source = lock_flag(conn, project_id, feature_name)
         # Our choice: a copy does not get the tags and the stale mark.
-        [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"]}])
+        [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"], "createdAt": None}])
         flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if change["replaceGroupId"] else None)
         require_parts(conn, actor, project_id, flag_moves.parts(conn, copy["id"]))
         record_copy(conn, actor, copy)

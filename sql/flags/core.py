@@ -197,8 +197,7 @@ INSERT: LiteralString = f"""
         INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by,
                            created_at, archived_at)
         SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s,
-               coalesce(CASE WHEN %(keep_dates)s THEN "createdAt" END, now()),
-               CASE WHEN %(keep_dates)s THEN "archivedAt" END
+               coalesce("createdAt", now()), "archivedAt"
           FROM json_to_recordset(%(flags)s::json)
             AS new (name text, type text, description text, "impressionData" boolean, "createdAt" timestamptz,
                     "archivedAt" timestamptz)
@@ -217,21 +216,14 @@ INSERT: LiteralString = f"""
 
 
 def insert(
-    conn: Connection,
-    project: str,
-    flags: Sequence[Mapping[str, Any]],
-    user_id: int | None,
-    token: str | None = None,
-    *,
-    keep_dates: bool = False,
+    conn: Connection, project: str, flags: Sequence[Mapping[str, Any]], user_id: int | None, token: str | None = None
 ) -> list[DictRow]:
     """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
     user_id, token: the user, or the name of the API token, that creates them. The service itself has neither.
-    keep_dates: they also have createdAt (None: now) and archivedAt. Flags whose names are in use, also by archived
-    flags, are omitted.
+    Moved flags also have createdAt and archivedAt. Flags whose names are in use, also by archived flags, are omitted.
     """
-    params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token, "keep_dates": keep_dates}
+    params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token}
     return rows(conn, INSERT, params)
 
 

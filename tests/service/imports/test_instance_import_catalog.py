@@ -31,7 +31,7 @@ def records(world, path, key=None):
 @pytest.mark.parametrize("kind", [ENVIRONMENT, CONTEXT_FIELD, TAG_TYPE, FLAG_TYPE], ids=lambda kind: kind.noun)
 def test_installed_values_are_those_of_a_new_instance(conn, kind):
     found = records_of(kind.statements.list_all(conn))
-    here = {record[kind.key]: tuple(record[name] for name in kind.compared) for record in found}
+    here = {record[kind.key]: tuple(record[name] for name in kind.blank) for record in found}
     assert here.items() <= kind.installed.items()
 
 
@@ -145,6 +145,18 @@ def test_a_segment_of_another_meaning_is_moved_under_another_name(app, alice, co
     assert fingerprint(conn) == before
 
 
+def test_a_source_can_have_a_segment_of_an_earlier_move(app, alice, conn):
+    alice.post("/api/admin/segments", json={"name": "beta", "constraints": [OTHER]})
+    both = [segment(7, "beta", BETA), segment(8, "beta (moved)", OTHER)]
+    brought = contents(of_segment("f", strategy(segments=[7]), strategy(segments=[8])), segments=both)
+    move(app, brought)
+    names = [one["name"] for one in alice.get("/api/admin/segments").json["segments"]]
+    assert sorted(names) == ["beta", "beta (moved)", "beta (moved) (moved)"]
+    before = fingerprint(conn)
+    assert move(app, brought).summary() == NOTHING
+    assert fingerprint(conn) == before
+
+
 def test_an_equal_segment_is_used_and_a_description_only_differs(app, alice):
     alice.post("/api/admin/segments", json={"name": "beta", "constraints": [BETA], "description": "Mine."})
     report = move(app, contents(of_segment("f", strategy(segments=[7])), segments=[segment(7, "beta", BETA)]))
@@ -202,7 +214,7 @@ def test_a_new_project_has_its_settings_and_its_pattern_refuses_no_moved_flag(wo
     assert place["defaultStrategy"] == default | {"segments": [beta["id"]]}
     of_projects = [event["type"] for event in world.events(since) if event["project"] == "shop"]
     created = ["feature-created"] * 2
-    assert of_projects == ["project-created", *created, "project-updated", "default-strategy-updated"]
+    assert of_projects == ["project-created", "project-updated", *created, "default-strategy-updated"]
     assert move(app, brought).summary() == NOTHING
 
 
@@ -230,7 +242,7 @@ def test_an_existing_project_gets_environments_that_are_new_or_needed(world, app
     report = move(app, brought)
     added = [event["environment"] for event in world.events(since) if event["type"] == "project-environment-added"]
     assert added == ["qa"]
-    assert report.differences == ["project environment production of shop (is not linked here)"]
+    assert report.differences == ["project shop (production is not linked here)"]
     assert records(world, "environments", "environments")["qa"]["enabled"] is False
     brought.flags.append(flag("f", state("production", strategy()), project="shop"))
     report = move(app, brought)

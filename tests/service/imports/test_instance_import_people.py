@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from werkzeug.exceptions import BadRequest
 
 from rules.import_report import Conflicts
 from sql.database import value
@@ -65,6 +66,13 @@ def test_an_existing_user_stays_as_they_are(app, alice, world, conn):
     assert fingerprint(conn) == before
     assert (found(alice)["victor@example.org"], report.reset_links) == ("Viewer", [])
     assert report.summary() == NOTHING
+
+
+def test_a_service_account_with_the_name_of_a_user_refuses_the_move(app, world):
+    world.user("Victor")
+    bot = user(7, "bot", email=None, username="victor", isService=True)
+    with pytest.raises(BadRequest, match=r"\(users_username_key\)\. Key \(username\)=\(victor\) already exists"):
+        move(app, people(bot))
 
 
 def test_the_first_administrator_of_the_source_is_ours(app, conn):
@@ -136,5 +144,5 @@ def test_access_that_was_taken_here_is_not_given_again(app, conn):
     assert fingerprint(conn) == before
     assert report.differences == [
         "group team (users)",
-        "project role Owner of anna@Example.org in default (is not given here)",
+        "project role in default (1 role not given here)",
     ]

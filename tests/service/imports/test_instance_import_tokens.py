@@ -3,7 +3,7 @@
 import pytest
 
 from rules.import_report import Conflicts
-from tests.support.moves import SECRET, contents, flag, move, project, state, strategy, token
+from tests.support.moves import SECRET, contents, move, project, token
 
 RANDOM = "0123456789abcdef0123456789abcdef"
 NOTHING = "Nothing to move: everything exists."
@@ -36,13 +36,6 @@ def test_a_token_keeps_its_secret_scope_and_dates(app, alice, world):
     assert not any(RANDOM in str(event) or "old-secret" in str(event) for event in world.events(since))
 
 
-def test_a_token_works_at_once(app):
-    move(app, tokens(token(projects=["*"]), **{}))
-    move(app, contents(flag("f", state("production", strategy())), projects=[project()]))
-    document = app.test_client().get("/api/client/features", headers={"Authorization": SECRET}).json
-    assert [flag["name"] for flag in document["features"]] == ["f"]
-
-
 def test_an_expired_token_stays_expired_and_is_named(app):
     report = move(app, tokens(token(expiresAt="2024-06-01T00:00:00.000Z")))
     assert report.warnings() == ['This API token has expired, and stays expired: Token "web" (client, production)']
@@ -60,14 +53,21 @@ def test_a_token_is_never_for_more_projects(app, alice):
     assert report.counts["API token"] == {"new": 1, "not moved": 1}
 
 
-@pytest.mark.parametrize("secret", [None, "default:production.short", "default:production.0123456789abcdef0123****"])
-def test_a_hashed_token_is_named_with_a_command(app, alice, secret):
-    report = move(app, tokens(token(secret, tokenName="my app", projects=["default", "shop"])))
-    options = "--name 'my app' --type client --environment production --project default --project shop"
+@pytest.mark.parametrize(
+    ("secret", "type"),
+    [
+        (None, "client"),
+        ("default:production.short", "backend"),
+        ("default:production.0123456789abcdef0123****", "frontend"),
+    ],
+)
+def test_a_hashed_token_is_named_with_a_command(app, alice, secret, type):
+    report = move(app, tokens(token(secret, tokenName="my app", type=type, projects=["default", "shop"])))
+    options = f"--name 'my app' --type {type} --environment production --project default --project shop"
     assert report.warnings() == [
-        'Token "my app" (client, production): its secret is not stored in Unleash. Take it from your application\'s '
-        f"settings: ./flags api-token create {options} --secret-file F, or INIT_CLIENT_API_TOKENS before the first "
-        "start"
+        f'Token "my app" ({type}, production): its secret is not stored in Unleash. Take it from your application\'s '
+        f"settings: ./flags api-token create {options} --secret-file F, or INIT_{type.upper()}_API_TOKENS before the "
+        "first start"
     ]
     assert records(alice) == {}
 
