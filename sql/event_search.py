@@ -35,6 +35,7 @@ WEEK_TOTALS: dict[str | None, LiteralString] = {
 }
 # Values of parameters without a filter. Week totals consider these parameters.
 DEFAULTS = {"first_day": "-infinity", "last_day": "infinity", "visible": None, "readable": None}
+BY_ID = ("ids", "groups")
 # For filters with several values: the values, and the condition on one of them. An index returns the events of one
 # project or type in order, but not those of several.
 EACH: dict[str, tuple[LiteralString, LiteralString]] = {
@@ -73,7 +74,7 @@ def search(
     filters = limit_to_visible(filters, visible)
     # Our choice: newest first, by createdAt and then id. The total counts what the caller may see, exactly.
     statement: LiteralString = f"""
-        WITH {total(filters)},
+        WITH {chosen(filters)}{total(filters)},
         {place(filters)},
         page AS (
             {newest(filters)}
@@ -98,7 +99,7 @@ def search_from_id(
     filters = limit_to_visible(filters, visible)
     # Our choice: offset is the id of the first event in the list. Older events follow.
     statement: LiteralString = f"""
-        WITH {total(filters)},
+        WITH {chosen(filters)}{total(filters)},
         page AS (
             SELECT *
               FROM events
@@ -167,6 +168,15 @@ def limit_to_visible(filters: Mapping[str, Any], visible: VisibleEvents | None) 
     return rest | ({"project": seen[0]} if len(seen) == 1 else {"projects": seen})
 
 
+def chosen(filters: Mapping[str, Any]) -> LiteralString:
+    """Return the table events of a WITH list, which has only the events with these ids or groups. Otherwise, nothing.
+
+    A group can have thousands of events, and a filter would compare each other event with all of them.
+    """
+    found: LiteralString = " AND ".join(FILTERS[key] for key in BY_ID if key in filters)
+    return f"events AS MATERIALIZED (SELECT * FROM events WHERE {found})," if found else ""
+
+
 def conditions(filters: Mapping[str, Any], without: str | None = None) -> LiteralString:
     """Return the conditions of these filters: constant fragments, chosen by key. without: a key to skip."""
     leading = ({"feature", "features"} & filters.keys()) or ({"project", "projects"} & filters.keys())
@@ -175,7 +185,7 @@ def conditions(filters: Mapping[str, Any], without: str | None = None) -> Litera
         unindexed = {key: fragment for key, fragment in UNINDEXED.items() if key not in leading}
     text: LiteralString = "true"
     for key, fragment in (FILTERS | unindexed).items():
-        if key in filters and key != without:
+        if key in filters and key != without and key not in BY_ID:
             text = f"{text} AND {fragment}"
     return text
 

@@ -38,8 +38,8 @@ PAYLOAD_MATCHES: LiteralString = """
     OR data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s
 """
 
-# Our choice: any event of a group that the caller sees finds the group. An event that was recorded alone is a group too.
-# visible: null for callers who see all.
+# Our choice: any event finds its group, if the caller can see that event. An event that was recorded
+# alone is a group too. visible: null for callers who see all.
 IN_GROUPS: LiteralString = f"""
     id = ANY(ARRAY(
         WITH given AS (
@@ -50,7 +50,7 @@ IN_GROUPS: LiteralString = f"""
         )
         SELECT first_id FROM given
      UNION
-        SELECT id FROM events JOIN given ON group_id = first_id))
+        SELECT id FROM events WHERE group_id = ANY(ARRAY(SELECT first_id FROM given))))
 """
 
 # A single value is compared with =, which keeps the order of an index. Before PostgreSQL 17, = ANY does not.
