@@ -16,6 +16,7 @@ from validators.flags.links import URL, WebAddress
 from validators.flags.search import (
     DATE_OPERATORS,
     SET_OPERATORS,
+    VALUE_OPERATORS,
     DateFilter,
     EnvironmentState,
     SetFilter,
@@ -133,8 +134,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"type": "array", "items": json_schema(inner)}
         case EnvironmentState():
             return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
-        case ValueFilter(operators=operators):
-            return {"type": "string", "pattern": f"^({'|'.join(operators)}):[^\\n\\r]*$"}
+        case ValueFilter():
+            return {"type": "string", "pattern": f"^({'|'.join(VALUE_OPERATORS)}):[^\\n\\r]*$"}
         case SetFilter():
             return {"type": "string", "pattern": f"^({'|'.join(SET_OPERATORS)}):[^\\n\\r]*$"}
         case DateFilter():

@@ -4,6 +4,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require_parts
+from rules.flag_links import add_links
 from rules.flags import flag_event
 from rules.projects import refuse_full_project
 from rules.refusals import first_five
@@ -13,8 +14,8 @@ from sql.flags import core as flags
 from sql.flags import links, moves
 
 
-def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of the strategies, variants, dependencies and links that the copy got."""
+def finish_copy(conn: Connection, actor: Actor, source: DictRow, copy: DictRow) -> None:
+    """Record the events of the strategies, variants and dependencies that the copy got, and copy the links."""
     for strategy in moves.strategies_of(conn, copy["id"]):
         events.record(
             conn,
@@ -30,8 +31,7 @@ def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
         )
     for dependency in moves.dependencies_of(conn, copy["id"]):
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
-    log = [flag_event("feature-link-added", actor, copy, data=row["record"]) for row in links.list_of(conn, copy["id"])]
-    events.record(conn, *log)
+    add_links(conn, actor, copy, list(links.by_id(conn, source["id"]).values()))
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:

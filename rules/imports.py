@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from rules.access import Actor, held_permissions
 from rules.constraints import check_strategies
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
-from rules.flag_links import replace_links
+from rules.flag_links import replace_links, usable_links
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
 from rules.import_segments import use_segments
@@ -26,7 +26,6 @@ from sql.events import Event
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, transfer
 from validators.flags.core import MAX_TAGS
-from validators.flags.links import URL
 
 NEW: Json = {"type": "release", "description": None, "impressionData": False}
 # Validation locks the flags of so many entries at a time. With larger parts, other requests wait longer for these
@@ -220,7 +219,7 @@ def write_links(
     """Replace the links of flags, and warn of those that are left out. by_name: the locked flags."""
     for flag in document.flags:
         if flag.links is not None:
-            links = [{"title": None} | link for link in flag.links if URL.fullmatch(link["url"])]
+            links = usable_links(flag.links)
             others = [flag.name] if len(links) < len(flag.links) else []
             findings.warn("Links that do not begin with https:// or http:// are left out.", others)
             replace_links(conn, actor, by_name[flag.name], links, findings.refuse)

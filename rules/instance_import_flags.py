@@ -10,7 +10,7 @@ from psycopg.rows import DictRow
 
 from rules import flags as flag_rules
 from rules.dependencies import add_dependencies
-from rules.flag_links import add_links
+from rules.flag_links import add_links, usable_links
 from rules.flags import flag_event
 from rules.import_contents import Json
 from rules.instance_import_findings import warn, warn_of_flags
@@ -21,7 +21,6 @@ from sql import events
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, variants
 from sql.flags import records as flag_records
-from validators.flags.links import URL
 
 # As many flags are written or compared at once, each with up to hundreds of strategies.
 BATCH = 200
@@ -126,11 +125,6 @@ def insert_links(move: Move, flag: DictRow, links: Sequence[Json]) -> None:
     for link in (link for link in links if link not in usable):
         move.report.warn("This link is left out, because it is no web address", f"{flag['name']}: {link['url']}")
     add_links(move.conn, move.actor, flag, usable, partial(warn, move))
-
-
-def usable_links(links: Sequence[Json]) -> list[Json]:
-    """Return the links to web addresses, with url and title."""
-    return [{key: link[key] for key in ("url", "title")} for link in links if URL.fullmatch(link["url"])]
 
 
 def insert_states(move: Move, environment: str, states: dict[int, Json]) -> None:

@@ -38,15 +38,19 @@ PAYLOAD_MATCHES: LiteralString = """
     OR data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s
 """
 
-# Our choice: any event of a group finds the group. An event that was recorded alone is a group too.
-IN_GROUPS: LiteralString = """
+# Our choice: any event finds its group, if the caller can see that event. An event that was recorded
+# alone is a group too. visible: null for callers who see all.
+IN_GROUPS: LiteralString = f"""
     id = ANY(ARRAY(
-        SELECT found.id
-          FROM (SELECT coalesce(group_id, id) AS first_id FROM events WHERE id = ANY(%(groups)s)) AS given
-         CROSS JOIN LATERAL (
-            SELECT first_id AS id
-         UNION
-            SELECT id FROM events WHERE group_id = first_id) AS found))
+        WITH given AS (
+            SELECT coalesce(group_id, id) AS first_id
+              FROM events
+             WHERE id = ANY(%(groups)s)
+               AND (%(visible)s::text[] IS NULL OR {VISIBLE} AND {READABLE})
+        )
+        SELECT first_id FROM given
+     UNION
+        SELECT id FROM events WHERE group_id = ANY(ARRAY(SELECT first_id FROM given))))
 """
 
 # A single value is compared with =, which keeps the order of an index. Before PostgreSQL 17, = ANY does not.

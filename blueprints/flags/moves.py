@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from rules.access import require, require_parts
-from rules.flag_moves import move, record_copy
+from rules.flag_moves import finish_copy, move
 from rules.flags import add_flags, lock_flag
 from rules.projects import hold_project
 from serving.operation import operation
@@ -35,7 +35,7 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"], "createdAt": None}])
         flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if change["replaceGroupId"] else None)
         require_parts(conn, actor, project_id, flag_moves.parts(conn, copy["id"]))
-        record_copy(conn, actor, copy)
+        finish_copy(conn, actor, source, copy)
         body = flags.get_core(conn, copy["id"])
     return created(body, "../{}", copy["name"])
 

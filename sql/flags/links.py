@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from psycopg.rows import DictRow
-
 from sql.database import Connection, as_json, rows, run
 
 INSERT = """
@@ -20,17 +18,12 @@ def insert(conn: Connection, flag_id: int, links: Sequence[Mapping[str, Any]]) -
     run(conn, INSERT, {"flag_id": flag_id, "links": as_json(links)})
 
 
-LIST = """
-    SELECT id::text, json_build_object('url', url, 'title', title) AS record
-      FROM flag_links
-     WHERE flag_id = %(flag_id)s
-     ORDER BY flag_links.id
-"""
+LIST = "SELECT id, url, title FROM flag_links WHERE flag_id = %(flag_id)s ORDER BY id"
 
 
-def list_of(conn: Connection, flag_id: int) -> list[DictRow]:
-    """Return id and record (url, title) of each link of a flag, in their order."""
-    return rows(conn, LIST, {"flag_id": flag_id})
+def by_id(conn: Connection, flag_id: int) -> dict[str, dict[str, Any]]:
+    """Return url and title of each link of a flag by its id, in their order."""
+    return {str(row.pop("id")): row for row in rows(conn, LIST, {"flag_id": flag_id})}
 
 
 UPDATE = "UPDATE flag_links SET url = %(url)s, title = %(title)s WHERE id = %(id)s::bigint"

@@ -111,13 +111,6 @@ COPY = """
         SELECT %(copy)s, parent_id, enabled, variants
           FROM flag_dependencies
          WHERE child_id = %(source)s
-    ),
-    copied_links AS (
-        INSERT INTO flag_links (flag_id, url, title)
-        SELECT %(copy)s, url, title
-          FROM flag_links
-         WHERE flag_id = %(source)s
-         ORDER BY id
     )
     INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
                           payload_type, payload_value, overrides, position)
@@ -131,7 +124,7 @@ COPY = """
 
 
 def copy(conn: Connection, source: int, copy: int, *, group_id: str | None) -> None:
-    """Copy strategies, variants, dependencies and links to a new flag. group_id: a new groupId, None to keep it."""
+    """Copy strategies, variants and dependencies to a new flag. group_id: a new groupId, None to keep it."""
     run(conn, COPY, {"source": source, "copy": copy, "group_id": group_id})
 
 

@@ -81,6 +81,7 @@ FILTERS: dict[str, LiteralString] = {
          USING (environment, enabled)
          WHERE flag_id = flags.id)""",
     "favorite": f"({flag_records.FAVORITE})::text = ANY(%(favorite)s)",
+    "not_favorite": f"({flag_records.FAVORITE})::text <> ALL(%(favorite)s)",
     "lifecycle": f"{STAGE_NAME} = ANY(%(lifecycle)s)",
     "not_lifecycle": f"{STAGE_NAME} <> ALL(%(lifecycle)s)",
     "createdAt_IS_BEFORE": "flags.created_at < %(createdAt)s::date::timestamp AT TIME ZONE 'UTC'",

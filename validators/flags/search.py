@@ -42,11 +42,9 @@ def split(text: str, operators: Sequence[str], example: str) -> tuple[str, str]:
 class ValueFilter(Text):
     """A filter such as IS:a, IS_NOT:a, IS_ANY_OF:a,b or IS_NONE_OF:a,b, loaded as (is_included, values)."""
 
-    operators: Sequence[str] = tuple(VALUE_OPERATORS)
-
     def load_value(self, value: Any) -> Any:
         text = super().load_value(value)
-        operator, rest = split(text, self.operators, f"IS:one or {self.operators[-1]}:one,two")
+        operator, rest = split(text, list(VALUE_OPERATORS), "IS:one or IS_NONE_OF:one,two")
         return VALUE_OPERATORS[operator], self.read(rest.split(","))
 
     def read(self, values: list[str]) -> list[Any]:
@@ -66,12 +64,11 @@ class UserIdFilter(ValueFilter):
 
 
 class WordFilter(ValueFilter):
-    """A value filter with some of these words. operators: those of VALUE_OPERATORS that it accepts."""
+    """A value filter with some of these words."""
 
-    def __init__(self, words: str, operators: Sequence[str] = tuple(VALUE_OPERATORS), **kwargs: Any) -> None:
+    def __init__(self, words: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.words = words.split()
-        self.operators = operators
 
     def read(self, values: list[str]) -> list[Any]:
         if not set(values) <= set(self.words):
@@ -138,9 +135,7 @@ class FeatureSearch(Query):
     createdBy = UserIdFilter(
         description="Ids of the creators of flags, such as IS:1 or IS_ANY_OF:1,2. -42 means API tokens."
     )
-    favorite = WordFilter(
-        "true false", ("IS", "IS_ANY_OF"), description="IS:true returns your favourites, IS:false the other flags."
-    )
+    favorite = WordFilter("true false", description="IS:true returns your favourites, IS:false the other flags.")
     lifecycle = WordFilter(
         "initial pre-live live completed archived",
         description="Stages: initial, pre-live, live, completed or archived. If it includes archived, archived flags "

@@ -9,18 +9,7 @@ from validators import Body, OpenBody
 from validators.catalog.constraints import Constraint
 from validators.catalog.context_fields import LEGAL_VALUES, CreateContextField, LegalValue
 from validators.catalog.tag_types import CreateTagType
-from validators.fields import (
-    DAY,
-    DESCRIPTION_MAX,
-    Boolean,
-    Integer,
-    ListOf,
-    Name,
-    Nested,
-    OneOf,
-    Text,
-    Trimmed,
-)
+from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags.core import TYPE_WORDS, TYPES
 from validators.flags.dependencies import PARENT_VARIANTS
 from validators.flags.links import URL_MAX, FlagLink

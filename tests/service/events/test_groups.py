@@ -78,7 +78,13 @@ def test_callers_find_only_the_events_of_a_group_that_they_see(committed: World)
     alice, victor, since = committed.user("Alice", 1), committed.user("Victor"), committed.last_event_id()
     assert alice.post(FLAGS, json={"name": "new", "tags": [{"type": "simple", "value": "beta"}]}).status_code == 201
     ids, _ = recorded(committed, since)
-    types = {row["id"]: row["type"] for row in rows(committed.conn, GROUPS, {"since": since})}
+    types = {row["type"]: row["id"] for row in rows(committed.conn, GROUPS, {"since": since})}
     assert group(alice, ids[0]) == ids
-    # The tag has no project.
-    assert [types[id] for id in group(victor, ids[0])] == ["feature-created", "feature-tagged"]
+    # The tag has no project. Its id does not show its group either.
+    for type, seen in (("tag-created", []), ("feature-tagged", [types["feature-created"], types["feature-tagged"]])):
+        assert group(victor, types[type]) == seen
+        newest = victor.post("/api/admin/events/search", json={"groupId": types[type]}).json
+        assert [event["id"] for event in newest["events"]] == seen[::-1]
+        query = {"groupId": f"IS:{types[type]}"}
+        streamed = victor.get(PATH, query_string=query, headers={"Accept": "application/x-ndjson"})
+        assert len(streamed.get_data().splitlines()) == len(seen)
