@@ -44,7 +44,7 @@ def fit(value: Any, shape: Any, name: str = "") -> Any:
     if callable(shape):
         try:
             return shape(value)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise Unfit(f"{name} is invalid") from None
     if type(value) not in (type(None), type(shape)):
         raise Unfit(f"{name} has an unknown type")
