@@ -126,7 +126,7 @@ FLAG = {
 ARCHIVED = {**CORE, "project": str, "archivedAt": instant}
 EXPORT = {
     "features": [{"name": str}],
-    "featureEnvironments": [{"featureName": str, "enabled": False, "variants": [VARIANT]}],
+    "featureEnvironments": [{"featureName": str, "variants": [VARIANT]}],
     "featureTags": [{"featureName": str, "tagType": str, "tagValue": str}],
     "links": [{"feature": str, "links": [LINK]}],
     "dependencies": [{"feature": str, "dependencies": [DEPENDENCY]}],

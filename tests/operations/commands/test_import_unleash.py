@@ -199,12 +199,6 @@ def test_flags_are_read_one_by_one_if_exports_are_refused(own, old, token):
     assert [found["name"] for found in flag["environments"][0]["variants"]] == ["blue"]
 
 
-def test_a_flag_that_is_archived_meanwhile_is_named(own, old, token):
-    old.answers[f"{PROJECT}/features/checkout"] = status(404)
-    message = "  These flags were archived or deleted during the command. Repeat it: checkout."
-    assert message in moves(own, old, token)
-
-
 def test_a_flag_that_is_archived_between_the_lists_moves_archived(own, old, token):
     archived = FLAG | {"archivedAt": "2024-06-01T12:00:00.000Z"}
 
@@ -221,12 +215,13 @@ def test_a_flag_that_is_archived_between_the_lists_moves_archived(own, old, toke
     assert own.rows("SELECT name FROM strategies") == [{"name": "flexibleRollout"}]
 
 
-def test_an_archived_flag_that_is_deleted_meanwhile_is_named(own, old, token):
+def test_flags_that_are_archived_or_deleted_meanwhile_are_named(own, old, token):
     archived = FLAG | {"name": "old", "archivedAt": "2024-06-01T12:00:00.000Z"}
     old.answers["/api/admin/search/features"] = {"features": [archived], "total": 1}
-    message = "  These flags were archived or deleted during the command. Repeat it: old."
+    old.answers[f"{PROJECT}/features/checkout"] = status(404)
+    message = "  These flags were archived or deleted during the command. Repeat it: checkout, old."
     assert message in moves(own, old, token)
-    assert own.rows("SELECT name FROM flags") == [{"name": "checkout"}]
+    assert own.rows("SELECT name FROM flags") == []
 
 
 def test_a_project_that_is_named_twice_moves_once(own, old, token):
