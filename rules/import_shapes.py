@@ -44,7 +44,7 @@ def fit(value: Any, shape: Any, name: str = "") -> Any:
     if callable(shape):
         try:
             return shape(value)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise Unfit(f"{name} is invalid") from None
     if type(value) not in (type(None), type(shape)):
         raise Unfit(f"{name} has an unknown type")
@@ -126,7 +126,7 @@ FLAG = {
 ARCHIVED = {**CORE, "project": str, "archivedAt": instant}
 EXPORT = {
     "features": [{"name": str}],
-    "featureEnvironments": [{"featureName": str, "enabled": False, "variants": [VARIANT]}],
+    "featureEnvironments": [{"featureName": str, "variants": [VARIANT]}],
     "featureTags": [{"featureName": str, "tagType": str, "tagValue": str}],
     "links": [{"feature": str, "links": [LINK]}],
     "dependencies": [{"feature": str, "dependencies": [DEPENDENCY]}],

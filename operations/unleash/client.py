@@ -6,8 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
@@ -122,7 +120,8 @@ class Unleash:
                 error.close()
                 if error.code not in BUSY or not tries_left:
                     return error.code, b""
-                wait = retry_after(error.headers["Retry-After"]) or wait
+                seconds = error.headers["Retry-After"] or ""
+                wait = min(float(seconds), MAX_WAIT) if seconds.isdecimal() else wait
             except (OSError, HTTPException, ValueError) as error:
                 reason = getattr(error, "reason", error)
                 why = str(getattr(reason, "strerror", None) or reason).rstrip(".")
@@ -131,18 +130,8 @@ class Unleash:
                     why = f"its certificate is not trusted ({reason.verify_message}). Use --ca-file"
                 if is_untrusted or not tries_left:
                     raise ClickException(f"{self.url} cannot be reached: {why}.") from None
-            self._resume_at = time.monotonic() + wait
+            self._resume_at = max(self._resume_at, time.monotonic() + wait)
         raise AssertionError
-
-
-def retry_after(text: str | None) -> float:
-    """Return the seconds to wait before the next try, which a header Retry-After has. 0: it has none."""
-    seconds = 0.0
-    with suppress(ValueError):
-        seconds = (
-            float(text or 0) if not text or text.isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
-        )
-    return min(max(seconds, 0.0), MAX_WAIT)
 
 
 def path_of(project: str, *names: str) -> str:

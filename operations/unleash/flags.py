@@ -8,12 +8,13 @@ from operations.unleash.client import Unleash, path_of
 from rules import import_shapes as shapes
 from rules.import_contents import Contents
 from rules.import_shapes import Json
+from rules.refusals import quantity
 
 EXPORTED = 500  # flags in one export
 PAGE = 100  # archived flags in one answer
 LISTED = {"name": str, "environments": [{"name": str, "variantCount": 0}]}
 EXPORT = "/api/admin/features-batch/export"
-OFF: Json = {"enabled": False, "variants": [], "strategies": []}
+OFF: Json = {"enabled": False, "strategies": []}
 
 
 def read_flags(server: Unleash, contents: Contents) -> None:
@@ -24,10 +25,9 @@ def read_flags(server: Unleash, contents: Contents) -> None:
     )
     reader.read_details()
     names = list(reader.projects)
-    contents.flags = [flag for flag in server.each(reader.read, names, f"Reading {len(names)} flags") if flag]
+    contents.flags = list(filter(None, server.each(reader.read, names, f"Reading {quantity(len(names), 'flag')}")))
     gone = sorted({*names} - {flag["name"] for flag in contents.flags})
     contents.warn("These flags were archived or deleted during the command. Repeat it", gone)
-    contents.warn("That server does not show strategies of these archived flags", sorted(reader.hidden))
     contents.warn("Release plans are not moved. These flags keep the strategies of a plan", sorted(reader.planned))
 
 
@@ -37,21 +37,23 @@ class FlagReader:
     def __init__(self, server: Unleash, environments: dict[str, list[str]]) -> None:
         self.server = server
         self.environments = environments
-        self.archived = {flag["name"]: flag for flag in read_archived(server) if flag["project"] in environments}
-        self.projects = {name: flag["project"] for name, flag in self.archived.items()}
+        self.projects: dict[str, str] = {}
         # Flags and environments that can have variants.
-        self.varied = {(name, place) for name, project in self.projects.items() for place in environments[project]}
+        self.varied: set[tuple[str, str]] = set()
         for project in environments:
             for flag in server.get(path_of(project, "features"), {"features": (LISTED,)})["features"]:
                 name = flag["name"]
                 self.projects[name] = project
-                self.archived.pop(name, None)
                 self.varied |= {(name, state["name"]) for state in flag["environments"] if state["variantCount"]}
-        # What single flags lack: tags and variants. For archived flags, that is more.
+        # After the live flags: one that is archived meanwhile is in both lists.
+        self.archived = {flag["name"]: flag for flag in read_archived(server) if flag["project"] in environments}
+        for name, flag in self.archived.items():
+            self.projects[name] = flag["project"]
+            self.varied |= {(name, environment) for environment in environments[flag["project"]]}
+        # What the answers about single flags lack.
         self.details: dict[str, Json] = defaultdict(lambda: {"tags": [], "links": [], "dependencies": []})
-        self.states: dict[tuple[str, str], Json] = {}
-        # Flags to warn of.
-        self.hidden: set[str] = set()
+        self.variants: dict[tuple[str, str], list[Json]] = {}
+        # Flags with strategies of a release plan.
         self.planned: set[str] = set()
 
     def read_details(self) -> None:
@@ -69,18 +71,16 @@ class FlagReader:
         for body, export in zip(bodies, read, strict=True):
             exported |= self.add(body["environment"], export) if export else set()
         self.server.each(self.read_tags, self.projects.keys() - exported)
-        self.server.each(self.read_variants, self.varied - self.states.keys())
+        self.server.each(self.read_variants, self.varied - self.variants.keys())
 
     def add(self, environment: str, export: Json) -> set[str]:
         """Add the details of an export, and return the names of its flags."""
         for state in export["featureEnvironments"]:
-            self.states[state["featureName"], environment] = state
+            self.variants[state["featureName"], environment] = state["variants"]
         for entry in export["featureTags"]:
-            tags, tag = (
-                self.details[entry["featureName"]]["tags"],
-                {"type": entry["tagType"], "value": entry["tagValue"]},
-            )
-            tags += [] if tag in tags else [tag]
+            tag = {"type": entry["tagType"], "value": entry["tagValue"]}
+            if tag not in (tags := self.details[entry["featureName"]]["tags"]):
+                tags.append(tag)
         for key in ("links", "dependencies"):
             for entry in export[key]:
                 self.details[entry["feature"]][key] = entry[key]
@@ -93,41 +93,39 @@ class FlagReader:
 
     def read_variants(self, place: tuple[str, str]) -> None:
         """Read the variants of a flag in an environment."""
-        path = path_of(self.projects[place[0]], "features", place[0], "environments", place[1], "variants")
-        self.states[place] = OFF | (self.server.get(path, {"variants": (shapes.VARIANT,)}, missing=(404,)) or {})
+        name, environment = place
+        path = path_of(self.projects[name], "features", name, "environments", environment, "variants")
+        answer = self.server.get(path, {"variants": (shapes.VARIANT,)}, missing=(404,)) or {"variants": []}
+        self.variants[place] = answer["variants"]
 
     def read(self, name: str) -> Json | None:
         """Return a flag, or None if it was archived or deleted during the command."""
-        path = path_of(self.projects[name], "features", name)
-        linked = self.environments[self.projects[name]]
-        flag = self.archived.get(name)
-        if flag is not None:
-            states = {environment: self.read_archived(name, environment, path) for environment in linked}
+        project = self.projects[name]
+        path, linked = path_of(project, "features", name), self.environments[project]
+        if flag := self.archived.get(name):
+            found = [self.read_archived(path, environment) for environment in linked]
         elif flag := self.server.get(path, shapes.FLAG, missing=(404,)):
-            states = {state["name"]: state for state in flag["environments"]}
+            found = flag["environments"]
         else:
             return None
-        environments = [
-            {
-                "environment": environment,
-                "enabled": states.get(environment, OFF)["enabled"],
-                "variants": self.states.get((name, environment), OFF)["variants"],
-                "strategies": shapes.in_order(states.get(environment, OFF)["strategies"]),
-            }
-            for environment in linked
-        ]
-        if any(strategy["milestoneId"] for state in states.values() for strategy in state["strategies"]):
-            self.planned.add(name)
-        others = {"project": self.projects[name], "environments": environments}
-        return {"archivedAt": None, **self.details[name], **flag, **others}
+        if not all(found):
+            return None
+        states: dict[str, Json] = {state["name"]: state for state in found if state}
+        environments = []
+        for environment in linked:
+            state = states.get(environment, OFF)
+            if any(strategy["milestoneId"] for strategy in state["strategies"]):
+                self.planned.add(name)
+            variants, strategies = self.variants.get((name, environment), []), shapes.in_order(state["strategies"])
+            here = {"environment": environment, "variants": variants, "strategies": strategies}
+            environments.append({"enabled": state["enabled"], **here})
+        return {"archivedAt": None, **self.details[name], **flag, "project": project, "environments": environments}
 
-    def read_archived(self, name: str, environment: str, path: str) -> Json:
-        """Return the state of an archived flag in an environment. path: that of the flag."""
+    def read_archived(self, path: str, environment: str) -> Json | None:
+        """Return the state of an archived flag in an environment, or None if it is gone. path: that of the flag."""
         url = f"{path}/environments/{quote(environment, safe='')}/strategies"
         strategies = self.server.get(url, [shapes.STRATEGY], missing=(404,))
-        if strategies is None:
-            self.hidden.add(name)
-        return self.states.get((name, environment), OFF) | {"strategies": strategies or []}
+        return None if strategies is None else {"name": environment, "enabled": False, "strategies": strategies}
 
 
 def read_archived(server: Unleash) -> list[Json]:

@@ -7,7 +7,7 @@ import click
 
 from operations.unleash.client import Unleash, path_of
 from operations.unleash.flags import read_flags
-from operations.unleash.people import read_people
+from operations.unleash.people import read_optional, read_people
 from rules import import_shapes as shapes
 from rules.import_contents import Contents
 from rules.import_shapes import Json
@@ -47,38 +47,35 @@ def identify(server: Unleash) -> Contents:
     me = server.get("/api/admin/user", {"permissions": [{"permission": str}]}, missing=(404,))
     if me is not None and {"permission": "ADMIN"} not in me["permissions"]:
         raise server.no_admin()
-    edition = "Enterprise" if current.get("enterprise") else "OSS"
-    name = f"{OURS} {version}" if config["name"] == OURS else f"Unleash {version}"
-    source = f"{name} at {server.url}" if config["name"] == OURS else f"{name} at {server.url} ({edition})"
+    is_ours = config["name"] == OURS
+    edition = "" if is_ours else " (Enterprise)" if current.get("enterprise") else " (OSS)"
+    source = f"{OURS if is_ours else 'Unleash'} {version} at {server.url}{edition}"
     return Contents(source, server.url, version or None)
 
 
 def read_projects(server: Unleash, only: Sequence[str], contents: Contents) -> None:
-    """Add the live projects and all environments."""
+    """Add the live projects."""
     listed = {"projects": ({"id": str, "archivedAt": shapes.instant},)}
     projects = server.get("/api/admin/projects", listed)["projects"]
     ids = [project["id"] for project in projects if project["archivedAt"] is None]
-    for unknown in set(only) - set(ids):
+    if unknown := next((project for project in only if project not in ids), None):
         raise click.ClickException(f"Unleash has no project {unknown}. It has: {', '.join(ids)}.")
     # The open-source edition ignores the parameter.
     archived = server.get("/api/admin/projects?archived=true", listed)["projects"]
     contents.warn("Archived projects are not moved", [project["id"] for project in archived if project["archivedAt"]])
-    for project_id in only or ids:
+    for project_id in dict.fromkeys(only) or ids:
         project = server.get(path_of(project_id, "overview"), shapes.PROJECT)
         contents.warn("Link templates are not moved", [project_id] if project.pop("linkTemplates") else ())
         naming = project.get("featureNaming")
         project["featureNaming"] = naming if naming and naming["pattern"] else None
         for link in project["environments"]:
-            found = shapes.in_order([link["defaultStrategy"]] if "defaultStrategy" in link else [])
-            link["defaultStrategy"] = found[0] if found else None
+            strategy = link.get("defaultStrategy")
+            link["defaultStrategy"] = strategy and shapes.in_order([strategy])[0]
         contents.projects.append({"id": project_id, **project})
-    contents.environments = server.get("/api/admin/environments", {"environments": (shapes.ENVIRONMENT,)})[
-        "environments"
-    ]
 
 
 def read_catalog(server: Unleash, contents: Contents) -> None:
-    """Add what flags are described with."""
+    """Add what flags are described with, and all environments."""
 
     def listed(path: str, name: str, shape: Json) -> list[Json]:
         return server.get(f"/api/admin/{path}", {name: (shape,)})[name]
@@ -93,6 +90,7 @@ def read_catalog(server: Unleash, contents: Contents) -> None:
         contents.warn(f"Context fields of project {project} are not moved, because others have their names", twice)
         fields |= new
     contents.context_fields = list(fields.values())
+    contents.environments = listed("environments", "environments", shapes.ENVIRONMENT)
     contents.tag_types = listed("tag-types", "tagTypes", shapes.TAG_TYPE)
     coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
     contents.warn("Colours of tag types are not stored here", coloured)
@@ -118,10 +116,11 @@ def read_api_tokens(server: Unleash) -> list[Json]:
 
 def warn_of_unmoved(server: Unleash, contents: Contents) -> None:
     """Add a warning for each kind of records that are never moved."""
-    addons = server.get("/api/admin/addons", {"addons": [{"provider": str}]}, missing=(403, 404)) or {}
+    addons = read_optional(server, contents, "Integrations", "/api/admin/addons", {"addons": [{"provider": str}]})
     providers = Counter(addon["provider"] for addon in addons.get("addons", ()))
     contents.warn("Integrations are not moved", [f"{number} {provider}" for provider, number in providers.items()])
-    signup = server.get("/api/admin/invite-link/tokens", {"tokens": [{"name": str}]}, missing=(403, 404)) or {}
+    shape = {"tokens": [{"name": str}]}
+    signup = read_optional(server, contents, "Signup tokens", "/api/admin/invite-link/tokens", shape)
     names = [token["name"] for token in signup.get("tokens", ())]
     contents.warn("Signup tokens are not moved (./flags signup-token create makes new ones)", names)
     contents.warnings.append(f"The event log is not moved, nor are {UNREADABLE}.")

@@ -3,19 +3,16 @@
 import json
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from operations.unleash.client import MAX_WAIT, retry_after
 from tests.support.certificate import OPENSSL, certify
 from tests.support.command_line import CommandLine
 from tests.support.fingerprint import fingerprint
 from tests.support.instance import ADMIN_KEY
-from tests.support.old_server import ANSWERS, FLAG, PROJECT, OldServer, broken, old_server, status
+from tests.support.old_server import ANSWERS, FLAG, PROJECT, STRATEGY, OldServer, broken, old_server, status
 from tests.support.world import Caller
 
 TOKEN = "*:*.a-secret-of-the-other-server"
@@ -97,6 +94,7 @@ def test_an_unknown_project_is_refused(line, old, token):
         ("/api/admin/segments", {"segments": [None]}, "segments.0 must be an object"),
         ("/api/admin/tags", {"tags": [{"type": "simple", "value": "\x00"}]}, "tags.0.value must not contain"),
         (f"{PROJECT}/features/checkout", FLAG | {"createdAt": "yesterday"}, "createdAt is invalid"),
+        (f"{PROJECT}/features/checkout", FLAG | {"createdAt": "0001-01-01T00:00:00+14:00"}, "createdAt is invalid"),
         (f"{PROJECT}/features/checkout", FLAG | {"stale": 1}, "stale has an unknown type"),
     ],
 )
@@ -151,19 +149,8 @@ def test_an_unknown_certificate_names_ca_file(line, tmp_path, token):
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [(None, 0), ("7", 7), ("900", MAX_WAIT), ("soon", 0), ("-1", 0), ("Fri, 31 May 2024 12:00:00 GMT", 0)],
-)
-def test_a_server_can_ask_for_a_wait(text, seconds):
-    assert retry_after(text) == seconds
-
-
-def test_a_server_can_ask_for_a_wait_until_a_time():
-    assert 20 < retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)) <= 30
-
-
-@pytest.mark.parametrize(
-    "url", ["old.example", "ftp://old.example", "http://", "http://a@b/", "http://a:x/", "http://a/?b"]
+    "url",
+    ["old.example", "ftp://old.example", "http://", "http://a@b/", "http://a:x/", "http://a:65536", "http://a/?b"],
 )
 def test_an_invalid_address_is_a_usage_error(line, token, url):
     result = line.run("import-unleash", url, "--token-file", token)
@@ -212,10 +199,36 @@ def test_flags_are_read_one_by_one_if_exports_are_refused(own, old, token):
     assert [found["name"] for found in flag["environments"][0]["variants"]] == ["blue"]
 
 
-def test_a_flag_that_is_archived_meanwhile_is_named(own, old, token):
+def test_a_flag_that_is_archived_between_the_lists_moves_archived(own, old, token):
+    archived = FLAG | {"archivedAt": "2024-06-01T12:00:00.000Z"}
+
+    def answer(handler):
+        is_listed = any(path == f"{PROJECT}/features" for path, _ in old.requests)
+        features = [archived] if is_listed else []
+        status(200, json.dumps({"features": features, "total": len(features)}))(handler)
+
+    old.answers["/api/admin/search/features"] = answer
     old.answers[f"{PROJECT}/features/checkout"] = status(404)
-    message = "  These flags were archived or deleted during the command. Repeat it: checkout."
+    old.answers[f"{PROJECT}/features/checkout/environments/development/strategies"] = [STRATEGY]
+    moves(own, old, token)
+    assert own.rows("SELECT archived_at IS NOT NULL AS archived FROM flags") == [{"archived": True}]
+    assert own.rows("SELECT name FROM strategies") == [{"name": "flexibleRollout"}]
+
+
+def test_flags_that_are_archived_or_deleted_meanwhile_are_named(own, old, token):
+    archived = FLAG | {"name": "old", "archivedAt": "2024-06-01T12:00:00.000Z"}
+    old.answers["/api/admin/search/features"] = {"features": [archived], "total": 1}
+    old.answers[f"{PROJECT}/features/checkout"] = status(404)
+    message = "  These flags were archived or deleted during the command. Repeat it: checkout, old."
     assert message in moves(own, old, token)
+    assert own.rows("SELECT name FROM flags") == []
+
+
+def test_a_project_that_is_named_twice_moves_once(own, old, token):
+    strategy = {"environment": "development", "defaultStrategy": STRATEGY}
+    old.answers[f"{PROJECT}/overview"] = ANSWERS[f"{PROJECT}/overview"] | {"environments": [strategy]}
+    lines = moves(own, old, token, "--project", "default", "--project", "default")
+    assert [line.split()[2:] for line in lines if line.startswith("Default strategies")] == [["1", "0", "0", "0"]]
 
 
 def test_only_the_named_projects_move(own, old, token):
@@ -246,6 +259,10 @@ def test_context_fields_of_a_project_become_general(own, old, token):
 
 
 def test_what_is_never_moved_is_named(own, old, token):
+    message = "are not moved, because that server does not answer GET /api/admin"
+    lines = moves(own, old, token, "--dry-run")
+    assert f"  Integrations {message}/addons." in lines
+    assert f"  Signup tokens {message}/invite-link/tokens." in lines
     old.answers["/api/admin/addons"] = {"addons": [{"provider": "webhook"}, {"provider": "webhook"}]}
     old.answers["/api/admin/invite-link/tokens"] = {"tokens": [{"name": "all", "secret": "s" * 20}]}
     old.answers["/api/admin/tag-types"] = {"tagTypes": [{"name": "team", "color": "#AA0000"}]}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -130,6 +131,16 @@ def test_an_expired_token_stays_expired(moved: Moved) -> None:
     tokens = moved.old.get("/api/admin/api-tokens")["tokens"]
     [secret] = [token["secret"] for token in tokens if token["tokenName"] == "expired"]
     assert Api(moved.new.url, secret).send("GET", "/api/client/features")[0] == 401
+
+
+def test_archived_flags_keep_their_strategies(moved: Moved) -> None:
+    names: list[list[str]] = [[], []]
+    for number, environment in product((50, 51, 52, 53), ("development", "production")):
+        path = f"/api/admin/projects/default/features/flag-{number}/environments/{environment}/strategies"
+        for server, found in zip((moved.old, moved.new), names, strict=True):
+            found += [strategy["name"] for strategy in sorted(server.get(path), key=lambda item: item["sortOrder"])]
+    assert names[0]
+    assert names[0] == names[1]
 
 
 def test_frontend_tokens_work(moved: Moved) -> None:
