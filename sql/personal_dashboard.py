@@ -83,7 +83,7 @@ PROJECT: LiteralString = f"""{OVERVIEW},
                                   WHERE user_id = %(user_id)s
                                     AND project_id = %(project)s)),
                'insights', json_build_object(
-                   'avgHealthCurrentWindow', NULL,
+                   'avgHealthCurrentWindow', {HEALTH},
                    'avgHealthPastWindow', NULL,
                    'totalFlags', total,
                    'activeFlags', active,

@@ -8,7 +8,7 @@ from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types
 from serving.operation import operation
 from serving.request_data import load, load_many, load_query
-from serving.responses import bounded, created, empty_response, json_response
+from serving.responses import bounded, created, empty_response, json_response, json_text
 from sql.database import connection, transaction
 from sql.flags import core as flags
 from sql.flags import records as flag_records
@@ -77,9 +77,22 @@ def list_flag_creators(project_id: str) -> Response:
     Includes creators of archived flags, and deleted users. Use their ids in the filter createdBy of the flag search.
     """
     with connection() as conn:
-        require(conn, project=project_id)
-        body = flags.list_creators(conn, project_id)
-    return json_response(body)
+        actor = require(conn, project=project_id)
+        creators = flags.list_creators(conn, actor.viewer, project_id)
+    return json_response(json_text(creators))
+
+
+@bp.get("/api/admin/flag-creators")
+@operation(record="allFlagCreators", refuses=(401, 403))
+def list_all_flag_creators() -> Response:
+    """List the users who created flags.
+
+    Includes creators of archived flags, and deleted users, but no creators of flags that the caller cannot see.
+    """
+    with connection() as conn:
+        actor = require(conn)
+        creators = flags.list_creators(conn, actor.viewer)
+    return json_response(json_text({"flagCreators": creators, "total": len(creators)}))
 
 
 @bp.get("/api/admin/projects/<project_id>/features/<feature_name>")

@@ -134,17 +134,22 @@ def is_taken(conn: Connection, name: str) -> bool:
     return value(conn, IS_TAKEN, {"name": name})
 
 
-LIST_CREATORS = """
-    SELECT coalesce(json_agg(json_build_object('id', id, 'name', label) ORDER BY label, id), '[]')::text
+LIST_CREATORS: LiteralString = f"""
+    SELECT coalesce(json_agg(json_build_object('id', id, 'name', label) ORDER BY label, id), '[]')
       FROM users
      CROSS JOIN LATERAL (SELECT coalesce(name, username, email) AS label) AS labels
-     WHERE id IN (SELECT created_by_user_id FROM flags WHERE project_id = %(project)s AND deleted_at IS NULL)
+     WHERE id IN (SELECT created_by_user_id
+                    FROM flags
+                    JOIN projects ON projects.id = project_id
+                   WHERE (%(project)s::text IS NULL OR project_id = %(project)s)
+                     AND flags.deleted_at IS NULL
+                     AND {VISIBLE})
 """
 
 
-def list_creators(conn: Connection, project: str) -> str:
-    """Return [{"id", "name"}] as JSON text, by name: the creators of the flags of a project, live or archived."""
-    return value(conn, LIST_CREATORS, {"project": project})
+def list_creators(conn: Connection, viewer: int | None, project: str | None = None) -> list[dict[str, Any]]:
+    """Return [{"id", "name"}] by name: the creators of live and archived flags in a project, or in all visible ones."""
+    return value(conn, LIST_CREATORS, {"project": project, "viewer": viewer})
 
 
 GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE id = %(id)s"

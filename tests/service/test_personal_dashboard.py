@@ -82,7 +82,7 @@ def test_a_project_has_its_roles_owners_and_health(world: World, alice: Caller) 
     assert [one["email"] for one in found["owners"]] == [ida.email]
     assert found["onboardingStatus"]["status"] == "first-flag-created"
     assert found["insights"] == {
-        "avgHealthCurrentWindow": None,
+        "avgHealthCurrentWindow": 33,
         "avgHealthPastWindow": None,
         "totalFlags": 3,
         "activeFlags": 1,

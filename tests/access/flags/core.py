@@ -49,6 +49,7 @@ TABLE = """
     POST /api/admin/projects/<project_id>/revive                                 apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/revive                                 nowhere  404    403  403     403   403  404    403     403       401       -
     POST /api/admin/features/validate                                            -        200    200  200     200   200  200    403     403       401       3
+    GET /api/admin/flag-creators                                                 -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/projects/<project_id>/flag-creators                           default  200    200  200     200   200  200    403     403       401       2
     GET /api/admin/projects/<project_id>/flag-creators                           hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/flag-creators                           apollo   200    200  404     200   200  200    403     403       401       -

@@ -398,7 +398,7 @@ def test_flags_are_listed_by_any_of_several_tags(world, alice, conn):
 # --- Creators ---------------------------------------------------------------------------------------------------------
 
 
-def test_creators_of_flags_are_users_each_once_by_name(world, victor, conn):
+def test_creators_of_flags_are_users_each_once_by_name(world, alice, victor, conn):
     ada, bob, cyd = world.user("Ada"), world.user("Bob"), world.user("Cyd", username=None)
     conn.execute("UPDATE users SET name = NULL WHERE id = ANY(%s)", [[bob.id, cyd.id]])
     conn.execute("UPDATE users SET deleted_at = now() WHERE id = %s", [cyd.id])
@@ -414,6 +414,15 @@ def test_creators_of_flags_are_users_each_once_by_name(world, victor, conn):
     named = [(ada.id, "Ada"), (bob.id, "bob"), (cyd.id, "cyd@example.org")]
     assert victor.get(path.format("default")).json == [{"id": id, "name": name} for id, name in named]
     assert victor.get(path.format("hermes")).json == [{"id": victor.id, "name": "Victor"}]
+    named.append((victor.id, "Victor"))
+    found = victor.get("/api/admin/flag-creators").json
+    assert found == {
+        "flagCreators": [{"id": id, "name": name} for id, name in sorted(named, key=lambda one: one[1])],
+        "total": 4,
+    }
+    world.flag("g", world.project("secret", mode="private"), created_by_user_id=alice.id)
+    assert victor.get("/api/admin/flag-creators").json == found
+    assert alice.get("/api/admin/flag-creators").json["total"] == 5
 
 
 def test_a_flag_without_a_user_has_the_name_of_its_token(world, conn):
