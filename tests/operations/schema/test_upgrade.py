@@ -100,9 +100,10 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         old.execute("DELETE FROM events WHERE created_by = 'somebody'")
         number_alike(old, new)
         fill_weeks(old)
-        # Version 1 had no links to set a password, no revisions of what applications get, and no applications.
+        # Version 1 had no links to set a password, no revisions of what applications get, no applications, and no links
+        # of flags.
         new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
-        new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions")
+        new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions, flag_links")
         # Nor an order of the members of a group, or the token and the group of an event.
         new.execute("SET session_replication_role = replica")  # No triggers.
         new.execute("UPDATE group_users SET position = 0")
