@@ -147,3 +147,13 @@ sdks: .sdks/python/installed $(if $(shell command -v npm),.sdks/node/installed)
 	cp $^ $(@D)
 	npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
+
+# The servers of Unleash that tests of import-unleash read. 550 MB.
+.PHONY: unleash
+unleash: $(if $(shell command -v npm),.sdks/unleash/installed)
+
+.sdks/unleash/installed: tests/operations/commands/unleash/package.json tests/operations/commands/unleash/package-lock.json
+	rm -rf $(@D) && mkdir -p $(@D)
+	cp $^ $(@D)
+	npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts --omit=dev
+	@touch $@

@@ -460,8 +460,8 @@ CREATE TABLE flags (
 CREATE UNIQUE INDEX flags_name_key ON flags (name) WHERE deleted_at IS NULL;
 CREATE INDEX flags_project_idx ON flags (project_id);
 
--- The child is on only while the parent is in the given state: enabled, or disabled. With variants, the parent must
--- also return one of them.
+-- The child is on only while the parent is in the given state: enabled, or disabled. With variants, an enabled parent
+-- must also return one of them.
 CREATE TABLE flag_dependencies (
     child_id    bigint NOT NULL,
     parent_id   bigint NOT NULL,
@@ -471,8 +471,7 @@ CREATE TABLE flag_dependencies (
     CONSTRAINT flag_dependencies_pkey PRIMARY KEY (child_id, parent_id),
     CONSTRAINT flag_dependencies_child_fkey FOREIGN KEY (child_id) REFERENCES flags ON DELETE CASCADE,
     CONSTRAINT flag_dependencies_parent_fkey FOREIGN KEY (parent_id) REFERENCES flags,
-    CONSTRAINT flag_dependencies_not_of_itself CHECK (child_id <> parent_id),
-    CONSTRAINT flag_dependencies_variants_of_enabled CHECK (enabled OR variants = '{}')
+    CONSTRAINT flag_dependencies_not_of_itself CHECK (child_id <> parent_id)
 );
 CREATE INDEX flag_dependencies_parent_idx ON flag_dependencies (parent_id);
 
@@ -519,6 +518,9 @@ CREATE TABLE variants (
     payload_type   text,
     payload_value  text,
     overrides      json NOT NULL DEFAULT '[]',  -- [{"contextName", "values"}]; not for variants of strategies
+    -- Those of a moved flag keep the order that they had, because users get another variant in another order. The order
+    -- of all others is that of their names.
+    position       integer NOT NULL DEFAULT 0,
     CONSTRAINT variants_pkey PRIMARY KEY (id),
     CONSTRAINT variants_flag_environment_fkey
         FOREIGN KEY (flag_id, environment) REFERENCES flag_environments ON DELETE CASCADE,
@@ -574,6 +576,18 @@ CREATE TABLE flag_tags (
     CONSTRAINT flag_tags_tag_fkey FOREIGN KEY (type, value) REFERENCES tags ON DELETE CASCADE
 );
 CREATE INDEX flag_tags_tag_idx ON flag_tags (type, value);
+
+-- Pages that belong to a flag, such as its issue or its dashboard, in the order in which they were added.
+CREATE TABLE flag_links (
+    id       bigint GENERATED ALWAYS AS IDENTITY,
+    flag_id  bigint NOT NULL,
+    url      text NOT NULL,
+    title    text,
+    CONSTRAINT flag_links_pkey PRIMARY KEY (id),
+    CONSTRAINT flag_links_flag_fkey FOREIGN KEY (flag_id) REFERENCES flags ON DELETE CASCADE,
+    CONSTRAINT flag_links_url_scheme CHECK (url ~* '^https?://')  -- pages show them as links
+);
+CREATE INDEX flag_links_flag_idx ON flag_links (flag_id);
 
 CREATE TABLE flag_favorites (
     user_id     integer NOT NULL,
@@ -697,6 +711,9 @@ CREATE TABLE events (
     tags                json NOT NULL DEFAULT '[]',
     -- The API token that made the change, which may be deleted. Null for users and commands, and before version 4.
     created_by_token_id integer,
+    -- The first event of the transaction, which itself has null. So the index contains only events of imports, bulk
+    -- changes and other changes with several events.
+    group_id            bigint,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),
@@ -711,6 +728,7 @@ CREATE INDEX events_feature_idx ON events (feature_name, created_at, id) INCLUDE
     WHERE feature_name IS NOT NULL;
 CREATE INDEX events_type_idx ON events (type, created_at, id);
 CREATE INDEX events_creator_idx ON events (created_by_user_id, created_at, id) WHERE created_by_user_id IS NOT NULL;
+CREATE INDEX events_group_idx ON events (group_id) WHERE group_id IS NOT NULL;
 
 -- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events in the
 -- indexes of events. A week has all its rows, including one of the kind 'all', or none.
@@ -841,7 +859,8 @@ CREATE TABLE client_revisions (
 -- each change beside its own. Projects are archived and revived without live flags.
 CREATE FUNCTION alters_client_flags(type text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (type LIKE 'feature-%' AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+    RETURN (type LIKE 'feature-%' AND type NOT LIKE 'feature-link-%'
+            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
            OR type LIKE 'segment-%'
            OR type LIKE 'project-environment-%'
            OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');
@@ -1145,7 +1164,8 @@ INSERT INTO flag_types (id, name, description, lifetime_days) VALUES
     ('experiment', 'Experiment', 'Compares several versions of a feature.', 40),
     ('operational', 'Operational', 'Switches a technical change over.', 7),
     ('kill-switch', 'Kill switch', 'Turns a part of the system off when it misbehaves.', NULL),
-    ('permission', 'Permission', 'Gives a feature to certain users.', NULL);
+    ('permission', 'Permission', 'Gives a feature to certain users.', NULL),
+    ('sunset', 'Sunset', 'Prepares the removal of an old feature.', 90);
 
 INSERT INTO tag_types (name, description) VALUES ('simple', 'A plain tag.');
 

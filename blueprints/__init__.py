@@ -32,6 +32,7 @@ from blueprints.flags import dependencies, strategies, variants
 from blueprints.flags import environments as flag_environments
 from blueprints.flags import favorites as flag_favorites
 from blueprints.flags import lifecycle as flag_lifecycle
+from blueprints.flags import links as flag_links
 from blueprints.flags import moves as flag_moves
 from blueprints.flags import search as flag_search
 from blueprints.flags import stages as flag_stages
@@ -69,6 +70,7 @@ ALL = (
     flag_lifecycle.bp,  # DELETE of a flag, /api/admin/archive, /api/admin/projects/…/archive, delete, revive, stale
     flag_stages.bp,  # /api/admin/projects/…/features/…/lifecycle
     flag_moves.bp,  # /api/admin/projects/…/features/…/clone, changeProject
+    flag_links.bp,  # /api/admin/projects/…/features/…/link
     flag_tags.bp,  # /api/admin/features/…/tags, /api/admin/projects/…/tags
     flag_favorites.bp,  # /api/admin/projects/…/features/…/favorites
     flag_environments.bp,  # /api/admin/projects/…/features/…/environments/…, /api/admin/projects/…/bulk_features

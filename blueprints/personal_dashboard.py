@@ -1,6 +1,7 @@
 """The personal dashboard of the caller."""
 
 import json
+import re
 from typing import Any
 
 from flask import Blueprint, Response
@@ -46,6 +47,16 @@ def get_personal_dashboard_project(project_id: str) -> Response:
 
 def latest_event(event: dict[str, Any]) -> dict[str, Any]:
     """Return the summary of an event, in Markdown."""
-    summary = "".join(word.text or "" for word in sentence(event))
-    who = {"createdBy": event["createdBy"], "createdByImageUrl": ""}
-    return {"id": event["id"], "summary": f"**{event['createdBy']}** {summary}", **who, "createdAt": event["createdAt"]}
+    author, text = event["createdBy"], "".join(word.text or "" for word in sentence(event))
+    return {
+        "id": event["id"],
+        "summary": f"**{plain(author)}** {plain(text)}",
+        "createdBy": author,
+        "createdByImageUrl": "",
+        "createdAt": event["createdAt"],
+    }
+
+
+def plain(text: str) -> str:
+    """Return Markdown that shows a text as it is: names can contain stars and links."""
+    return re.sub(r"[\\`*\[\]<]", r"\\\g<0>", text)

@@ -37,14 +37,15 @@ def evaluate_flags_for_contexts() -> Response:
     """Evaluate flags for several contexts and environments.
 
     A text of the context can have several values with commas between them. Then the response has a result for each
-    combination of values, in each environment. The maximum is 10,000 results.
+    combination of values, in each environment. The maximum is 10,000 results, and 64 MiB.
     """
     with connection() as conn:
         actor = require(conn)
         asked = load(PlaygroundComparison())
         refuse_unknown(conn, actor.viewer, asked["environments"], asked["projects"])
         features = evaluate_contexts(conn, actor.viewer, asked["environments"], asked["projects"], asked["context"])
-    given = {name: asked[name] or "*" for name in ("environments", "projects", "context")}
+    projects = asked["projects"] or "*"
+    given = {"environments": asked["environments"], "projects": projects, "context": asked["context"]}
     return json_response(json_text({"input": given, "features": features}))
 
 

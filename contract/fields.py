@@ -12,6 +12,7 @@ from contract.words import BODIES
 from validators import Body
 from validators.client.contexts import EvaluationContext
 from validators.events import TYPES
+from validators.flags.links import URL, WebAddress
 from validators.flags.search import (
     DATE_OPERATORS,
     SET_OPERATORS,
@@ -161,6 +162,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"anyOf": [{"const": "*"}, {"type": "array", "items": json_schema(inner), "maxItems": most}]}
         case Origin():
             return text(field) | {"pattern": rf"^({ORIGIN.pattern}|\*)$"}
+        case WebAddress():
+            return text(field) | {"pattern": f"^{URL.pattern}$"}
         case fields.Text():
             return text(field)
         case fields.Boolean():

@@ -11,7 +11,7 @@ GRANT INSERT, UPDATE, DELETE
    ON roles, environments, tag_types, context_fields, strategy_types, personal_tokens, reset_tokens, login_throttle, login_addresses, known_logins, groups,
       projects, project_environments, api_keys, flag_dependencies, flag_environments, strategies, segments,
       past_passwords, sessions, group_users, role_permissions, project_user_roles, project_group_roles, project_favorites,
-      api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_favorites,
+      api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_links, flag_favorites,
       flag_sightings, unknown_flags, applications, application_instances, frontend_additions
    TO flags_service;
 -- Deleted users, flags and signup tokens keep their rows. Usage is deleted with its project, and by the command metrics prune.
@@ -26,7 +26,7 @@ GRANT INSERT
    TO flags_service;
 -- By column: INSERT on the whole table would allow OVERRIDING SYSTEM VALUE, and so any id.
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags,
-              created_by_token_id)
+              created_by_token_id, group_id)
    ON events
    TO flags_service;
 -- The command events prune.

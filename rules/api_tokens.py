@@ -7,7 +7,7 @@ from typing import Any
 from flask import abort
 
 from rules.access import Actor
-from rules.instance_limits import refuse_excess
+from rules.instance_limits import refuse_excess, unique_or_409
 from sql import events
 from sql.database import Connection
 from sql.events import Event
@@ -17,6 +17,7 @@ from validators.tokens.api_tokens import KINDS, ONLY_FRONTEND
 
 # A token that is created without an environment gets the first of these that exists.
 DEFAULT_ENVIRONMENTS = ("default", "development")
+TAKEN = {"api_keys_digest_key": "secret: an API token with this secret already exists"}
 
 
 def new_secret(project: str = "*", environment: str = "*") -> str:
@@ -32,13 +33,17 @@ def project_part(projects: Sequence[str]) -> str:
 
 
 def create(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> str:
-    """Create a token, record the event, and return the token as JSON text with its secret. payload: CreateApiToken."""
+    """Create a token, record the event, and return the token as JSON text with its secret.
+
+    payload: CreateApiToken, or NewApiToken, which can have a secret. Raise 409 if another token has it.
+    """
     refuse_excess(conn, "MAX_API_TOKENS", "API token")
     environment, projects = scope_of(conn, payload)
-    secret = new_secret(project_part(projects), environment or "*")
+    secret = payload.get("secret") or new_secret(project_part(projects), environment or "*")
     columns = {"name": payload["name"], "kind": payload["type"], "environment": environment, "projects": projects}
     limits = {"expires_at": payload["expiresAt"], "origins": payload.get("origins")}
-    token_id = api_tokens.insert(conn, secret, **columns, **limits)
+    with unique_or_409(TAKEN):
+        token_id = api_tokens.insert(conn, secret, **columns, **limits)
     events.record(conn, token_event("api-token-created", actor, data=api_tokens.lock(conn, token_id)))
     return api_tokens.get(conn, token_id, secret)
 

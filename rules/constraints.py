@@ -6,15 +6,19 @@ from typing import Any
 from flask import current_app
 from werkzeug.exceptions import BadRequest
 
+from evaluation.constraints import Constraint
+from evaluation.parsing import Malformed
 from rules.refusals import Refuse, quantity, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
-from rules.strategy_parameters import parameter_problems
+from rules.strategy_parameters import is_network, parameter_problems
 from sql.catalog.context_fields import list_legal_values
 from sql.catalog.segments import hold_usable_segments
 from sql.catalog.strategy_types import hold_strategy_types
 from sql.database import Connection
 from validators.catalog.constraints import DATE_OPERATORS, with_utc_date
 
+# Our choice: their operands are no values of the context field, so its legal values do not apply.
+PATTERNS = ("REGEX", "IN_CIDR")
 # The greatest whole number that JavaScript has. The SDK for Node.js refuses versions with greater numbers.
 VERSION_MAX = 2**53 - 1
 Constraints = Sequence[Mapping[str, Any]]
@@ -65,7 +69,11 @@ def value_problems(
             yield f"constraints.{position}.contextName: must be an existing context field, not {name}"
         elif problem := operand_problem(constraint, imported=imported):
             yield f"constraints.{position}.{problem}"
-        elif legal.get(name) and not legal[name].issuperset(values_of(constraint).difference(*map(values_of, old))):
+        elif (
+            operator not in PATTERNS
+            and legal.get(name)
+            and not legal[name].issuperset(values_of(constraint).difference(*map(values_of, old)))
+        ):
             # Dates are legal in any form.
             dates = legal[name].union(*map(values_of, old)) if operator in DATE_OPERATORS else ()
             if constraint.get("value") not in {with_utc_date({**constraint, "value": date})["value"] for date in dates}:
@@ -78,7 +86,7 @@ def values_of(constraint: Mapping[str, Any]) -> set[str]:
 
 
 def operand_problem(constraint: Mapping[str, Any], *, imported: bool = False) -> str | None:
-    """Return a message about missing values, or about a version that some SDKs cannot compare, otherwise None.
+    """Return a message about missing values, or about an operand that some SDKs cannot compare, otherwise None.
 
     imported: allow a constraint without values that matches no user. Unleash accepts it, and it does no harm.
     """
@@ -90,7 +98,13 @@ def operand_problem(constraint: Mapping[str, Any], *, imported: bool = False) ->
         release, _, more = constraint["value"].partition("+")[0].partition("-")
         if any(part.isdigit() and int(part) > VERSION_MAX for part in f"{release}.{more}".split(".")):
             return f"value: must be a version with numbers of at most {VERSION_MAX}, which all SDKs can compare"
-    return None
+    if operator == "REGEX":
+        try:
+            Constraint(constraint)
+        except Malformed as error:
+            return str(error)
+    wrong = [value for value in constraint["values"] if operator == "IN_CIDR" and not is_network(value)]
+    return f"values: must be IP addresses or networks such as 10.0.0.0/8, not {wrong[0]!r}" if wrong else None
 
 
 def check_segments(

@@ -4,17 +4,18 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
 from rules.access import Actor, require_parts
+from rules.flag_links import add_links
 from rules.flags import flag_event
 from rules.projects import refuse_full_project
 from rules.refusals import first_five
 from sql import events
 from sql.database import Connection
 from sql.flags import core as flags
-from sql.flags import moves
+from sql.flags import links, moves
 
 
-def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
-    """Record the events of the strategies, variants and dependencies that the copy got."""
+def finish_copy(conn: Connection, actor: Actor, source: DictRow, copy: DictRow) -> None:
+    """Record the events of the strategies, variants and dependencies that the copy got, and copy the links."""
     for strategy in moves.strategies_of(conn, copy["id"]):
         events.record(
             conn,
@@ -30,6 +31,7 @@ def record_copy(conn: Connection, actor: Actor, copy: DictRow) -> None:
         )
     for dependency in moves.dependencies_of(conn, copy["id"]):
         events.record(conn, flag_event("feature-dependency-added", actor, copy, data=dependency["record"]))
+    add_links(conn, actor, copy, list(links.by_id(conn, source["id"]).values()))
 
 
 def move(conn: Connection, actor: Actor, flag: DictRow, project: DictRow) -> None:

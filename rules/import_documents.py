@@ -18,6 +18,7 @@ from validators.flags.transfer import (
     ImportedDependencies,
     ImportedEnvironment,
     ImportedFeature,
+    ImportedLinks,
     ImportedSegment,
     ImportedStrategy,
     ImportedTag,
@@ -32,7 +33,7 @@ CHANGEABLE = ("type", "description", "impressionData", "stale")
 
 @dataclass(frozen=True)
 class ImportedFlag:
-    """The entries of a document about one flag. tags is None if the document has no list featureTags."""
+    """The entries of a document about one flag. tags and links are None if the document has none of the flag."""
 
     name: str
     fields: Json
@@ -40,21 +41,23 @@ class ImportedFlag:
     state: Json
     tags: list[Json] | None
     parents: list[Json]
+    links: list[Json] | None
 
     @property
     def size(self) -> int:
         """The number of its entries and variants, which the time of a validation depends on."""
-        return 1 + len(self.strategies) + len(self.tags or ()) + len(self.parents) + len(self.state.get("variants", ()))
+        lists = (self.strategies, self.tags or (), self.parents, self.links or (), self.state.get("variants", ()))
+        return 1 + sum(map(len, lists))
 
 
 @dataclass(frozen=True)
 class Document:
-    """The valid entries of a document. segments: names of segments by their ids in the document."""
+    """The valid entries of a document. segments: by their ids in the document."""
 
     flags: list[ImportedFlag]
     context_fields: list[Json]
     tag_types: list[Json]
-    segments: dict[int, str]
+    segments: dict[int, Json]
 
     @property
     def links(self) -> list[Json]:
@@ -129,9 +132,10 @@ ENTRIES: dict[str, tuple[str, str, type[Body]]] = {
     "tagTypes": ("tag type", "name", ImportedTagType),
     "featureTags": ("tag", "featureName", ImportedTag),
     "dependencies": ("dependency", "feature", ImportedDependencies),
+    "links": ("link", "feature", ImportedLinks),
 }
 # The lists whose entries belong to flags.
-OF_FLAGS = ("featureStrategies", "featureEnvironments", "featureTags", "dependencies")
+OF_FLAGS = ("featureStrategies", "featureEnvironments", "featureTags", "dependencies", "links")
 # For each list of a document: the fields whose values must be unique together, and the error for duplicates.
 UNIQUE = {
     "features": (("name",), "The document has this flag more than once, with different properties."),
@@ -146,8 +150,6 @@ UNIQUE = {
 
 # What an import loses of an export of Unleash: the list, the property, the field with the affected name, the warning.
 LOST = (
-    ("features", "links", "name", "Links of flags are not kept."),
-    ("links", "links", "feature", "Links of flags are not kept."),
     ("tagTypes", "color", "name", "Tag types have no colour here."),
     ("featureTags", "color", "featureName", "Tags have no colour here."),
     ("featureStrategies", "milestoneId", "featureName", "There are no release plans here. The strategy stays."),
@@ -213,7 +215,7 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
     findings.add_error(
         "The document refers to this flag, but its features do not contain it.", described - names - findings.refused
     )
-    segments = {segment["id"]: segment["name"] for segment in entries["segments"]}
+    segments = {segment["id"]: segment for segment in entries["segments"]}
     for strategy in entries["featureStrategies"]:
         for segment in set(strategy["segments"]) - segments.keys():
             findings.add_error(
@@ -238,4 +240,7 @@ def flags_of(entries: Mapping[str, list[Json]]) -> Iterator[ImportedFlag]:
             state=lists["featureEnvironments"][-1] if lists["featureEnvironments"] else {},
             tags=[{"type": type, "value": text} for type, text in sorted(tags)] if "featureTags" in entries else None,
             parents=[parent for entry in lists["dependencies"] for parent in entry["dependencies"]],
+            links=[link for entry in lists["links"] for link in entry["links"]]
+            if lists["links"]
+            else fields.get("links"),
         )

@@ -1,7 +1,6 @@
 """Import the flags of a document by the rules of single flags, or only validate it."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,10 @@ from psycopg.rows import DictRow
 from rules.access import Actor, held_permissions
 from rules.constraints import check_strategies
 from rules.dependencies import add_dependencies, refuse_invalid_dependencies
+from rules.flag_links import replace_links, usable_links
 from rules.flags import change_flags, insert_flags, refuse_above_limits, refuse_bad_names
 from rules.import_documents import Document, Findings, ImportedFlag, Json, as_record, as_sentence, read_document
+from rules.import_segments import use_segments
 from rules.import_strategies import NOT_LINKED, write_environment
 from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types, remove_tags
@@ -115,10 +116,9 @@ def missing_permissions(conn: Connection, findings: Findings, project: str, envi
 def check_document(
     conn: Connection, project: DictRow, document: Document, known: Sequence[DictRow], findings: Findings
 ) -> Document:
-    """Add errors for names, limits, dependencies and segments that concern the document as a whole.
+    """Add errors for names, limits and dependencies that concern the document as a whole.
 
-    Return the document with the ids of its segments in this instance, without archived flags.
-    known: the flags of the document that exist in the project.
+    Return the document without archived flags. known: the flags of the document that exist in the project.
     """
     archived = {flag["name"] for flag in known if flag["archived_at"] is not None}
     live = {flag["name"] for flag in known} - archived
@@ -129,36 +129,10 @@ def check_document(
         pairs = dependencies.pairs(conn, [flag["id"] for flag in known])
         refuse_invalid_dependencies(links, live | set(new), pairs, findings.refuse)
         findings.need("UPDATE_FEATURE_DEPENDENCY", links)
-    document = with_own_segments(conn, project, document, archived, findings)
     names = {flag.name for flag in document.flags}
     findings.warn("This flag is archived here. The import omits it.", names & archived)
     findings.warn("This flag exists. It is overwritten.", names & live - findings.refused)
     return document.without(archived)
-
-
-def with_own_segments(
-    conn: Connection, project: DictRow, document: Document, archived: Collection[str], findings: Findings
-) -> Document:
-    """Return the document with the ids of its segments in this instance.
-
-    Add an error for flags with segments that do not exist here, except archived flags.
-    """
-    names = set(document.segments.values())
-    existing = transfer.hold_segments(conn, names, project["id"]) if names else {}
-    users: dict[int, set[str]] = defaultdict(set)
-    for flag in document.flags:
-        for strategy in flag.strategies:
-            for number in strategy["segments"]:
-                users[number].add(flag.name)
-    for number, name in document.segments.items():
-        if name not in existing:
-            message = f"segments: no segment named {name} exists for all projects or for this one"
-            findings.add_error(message, users[number].difference(archived) if users[number] else [name])
-    own = {number: existing[name] for number, name in document.segments.items() if name in existing}
-    for flag in document.flags:
-        for strategy in flag.strategies:
-            strategy["segments"] = {own[number] for number in strategy["segments"] if number in own}
-    return document
 
 
 def warn_of_custom_types(conn: Connection, document: Document, findings: Findings) -> None:
@@ -179,6 +153,7 @@ def write(
 ) -> None:
     """Write the flags of a document from check_document(). known: those that exist, locked."""
     add_missing_catalog(conn, actor, document, findings)
+    use_segments(conn, actor, project, document, findings)
     tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
     check_tag_types(conn, tags, "featureTags", findings.refuse)
     by_name = {flag["name"]: flag for flag in known}
@@ -192,6 +167,7 @@ def write(
     document = document.without({flag.name for flag in nameless.flags})
     change_flags(conn, actor, [(by_name[flag.name], flag.fields) for flag in document.flags])
     write_tags(conn, actor, document, by_name, findings)
+    write_links(conn, actor, document, by_name, findings)
     ids = {name: flag["id"] for name, flag in by_name.items()}
     write_environment(conn, actor, environment, document, ids, findings)
     # When a validation runs in parts, new flags of the other parts have no id.
@@ -235,3 +211,15 @@ def write_tags(
         [(by_name[name], tag) for name, tags in wanted.items() for tag in by_name[name]["tags"] if tag not in tags],
     )
     add_tags(conn, actor, [(flag, tag) for flag, tag in new if flag["name"] not in findings.refused])
+
+
+def write_links(
+    conn: Connection, actor: Actor, document: Document, by_name: Mapping[str, DictRow], findings: Findings
+) -> None:
+    """Replace the links of flags, and warn of those that are left out. by_name: the locked flags."""
+    for flag in document.flags:
+        if flag.links is not None:
+            links = usable_links(flag.links)
+            others = [flag.name] if len(links) < len(flag.links) else []
+            findings.warn("Links that do not begin with https:// or http:// are left out.", others)
+            replace_links(conn, actor, by_name[flag.name], links, findings.refuse)

@@ -1,8 +1,8 @@
 """Evaluate flags for the playground, and say why each is on or off. The record has the form that Unleash documents."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, product
-from math import prod
+from itertools import chain, islice, product
 from typing import Any
 
 from flask import abort
@@ -18,12 +18,13 @@ from evaluation.explanation import (
 from sql import playground
 from sql.catalog import environments
 from sql.database import Connection
+from sql.limits import PAGE_BYTES
 from validators.client.contexts import Context
 
 Record = dict[str, Any]
 
 
-# Our choice: flags times environments times contexts. These results take 1.1 s and 200 MB of memory.
+# Our choice: flags times environments times contexts. This many take 1.1 s and 200 MB of memory, if they are short.
 MAX_RESULTS = 10_000
 
 
@@ -46,17 +47,26 @@ def evaluate_contexts(
 ) -> list[Record]:
     """Return a record for each flag: by environment, a result for each context that this context stands for."""
     values = {name: parts(value) for name, value in (context["properties"] | context).items() if name != "properties"}
-    loaded = {environment: load_flags(conn, viewer, environment, projects) for environment in environments}
-    number = sum(len(flags) for flags, _ in loaded.values()) * prod(map(len, values.values()))
-    if number > MAX_RESULTS:
-        abort(400, f"context: makes {number} results of all flags; the maximum is {MAX_RESULTS}")
-    contexts = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+    # One more than allowed, because 100 properties can make more contexts than fit into memory.
+    combinations = islice(product(*values.values()), MAX_RESULTS + 1)
+    contexts = [dict(zip(values, chosen, strict=True)) for chosen in combinations]
     found: dict[str, Record] = {}
-    for environment, (flags, document) in loaded.items():
+    number = characters = 0
+    for environment in dict.fromkeys(environments):
+        flags, document = load_flags(conn, viewer, environment, projects)
+        number += len(flags) * len(contexts)
+        if number > MAX_RESULTS:
+            abort(400, f"context: makes more than {MAX_RESULTS} results of all flags and environments")
         for flag in flags:
-            record = {"name": flag["name"], "projectId": flag["project"], "environments": {one: [] for one in loaded}}
-            results = found.setdefault(flag["name"], record)["environments"][environment]
-            results += [result_record(flag, document, environment, each) for each in contexts]
+            record = {"name": flag["name"], "projectId": flag["project"]}
+            record = found.setdefault(flag["name"], record | {"environments": {one: [] for one in environments}})
+            first = result_record(flag, document, environment, contexts[0])
+            # The results of a flag have about the same size.
+            characters += len(json.dumps(first)) * len(contexts)
+            if characters > PAGE_BYTES:
+                abort(400, f"context: makes results of more than {PAGE_BYTES} bytes")
+            others = [result_record(flag, document, environment, each) for each in contexts[1:]]
+            record["environments"][environment] = [first, *others]
     return [found[name] for name in sorted(found)]
 
 

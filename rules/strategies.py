@@ -178,15 +178,24 @@ def add_strategies(
         }
         for flag, strategy in new
     ]
+    return insert_strategies(conn, actor, [flag for flag, _ in new], rows)
+
+
+def insert_strategies(
+    conn: Connection, actor: Actor, flags: Sequence[DictRow], rows: Sequence[Strategy]
+) -> list[DictRow]:
+    """Insert strategies as they are, and do the rest of add_strategies(). rows: with id, flagId and sortOrder.
+
+    flags: the flag of each row.
+    """
+    environment = flags[0]["environment"]
     strategies.insert(conn, environment, rows)
-    place = {"environment": environment}
-    variants.insert(
-        conn, [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} | place for row in rows]
-    )
+    owners = [{"flagId": row["flagId"], "strategyId": row["id"], "variants": row["variants"]} for row in rows]
+    variants.insert(conn, [owner | {"environment": environment} for owner in owners])
     added = strategies.read(conn, [row["id"] for row in rows])
     log = [
         flag_event("feature-strategy-add", actor, flag, data=strategy["record"])
-        for (flag, _), strategy in zip(new, added, strict=True)
+        for flag, strategy in zip(flags, added, strict=True)
     ]
     events.record(conn, *log)
     return added

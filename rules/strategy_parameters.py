@@ -79,11 +79,16 @@ def never_matches(name: str, value: str, type: Mapping[str, Any]) -> str | None:
     if name in ("IPs", "userIds", "hostNames") and not type["editable"] and value != value.strip():
         return f"must not begin or end with spaces or line breaks, as in {value[:100]!r}"
     for item in map(str.strip, value.split(",") if value and not type["editable"] else ()):
-        if name == "IPs" and not (ADDRESS.fullmatch(item) and network_of(item)):
+        if name == "IPs" and not is_network(item):
             return f"must be IP addresses or networks such as 10.0.0.0/8, with commas between them, not {item[:100]!r}"
         if name in ("userIds", "hostNames") and ("\n" in item or "\r" in item):
             return f"must have commas between the items, not line breaks as in {item[:100]!r}"
     return None
+
+
+def is_network(item: str) -> bool:
+    """Return whether all SDKs can read an item as an IP address or a network."""
+    return ADDRESS.fullmatch(item) is not None and network_of(item) is not None
 
 
 def list_problem(items: Collection[str]) -> str | None:

@@ -36,7 +36,7 @@ def replace_variants(
     for flag, before, wanted in changes:
         if problems := variant_problems(wanted, stored[flag["id"]], allowed):
             refuse(BadRequest("; ".join(problems)), [flag["name"]])
-        elif sorted(wanted, key=lambda variant: variant["name"]) != before:
+        elif by_name(wanted) != by_name(before):
             valid.append((flag, before, wanted))
     changes = valid
     if not changes:
@@ -59,6 +59,11 @@ def replace_variants(
         if replaced != before
     ]
     events.record(conn, *log)
+
+
+def by_name(variants: Sequence[Variant]) -> list[Variant]:
+    """Return variants in the order of their names. Only those of a moved flag can have another order."""
+    return sorted(variants, key=lambda variant: variant["name"])
 
 
 def replace_variants_in_environments(

@@ -43,7 +43,7 @@ class Mount:
 def path_of_operation(path: str, base: str) -> str:
     """Return the path of an application, also below base, with single slashes and as in Unleash; others as given."""
     single = re.sub("//+", "/", path).rstrip("/")
-    for inner in (single, single.removeprefix(base)):
+    for inner in (single.removeprefix(base), single):
         if OF_APPLICATIONS.match(inner):
             return single.removesuffix(inner) + OF_EDGE.sub("/api/frontend", inner)
     return path

@@ -20,6 +20,13 @@ def json_response(text: str | None) -> Response:
     return Response(text, mimetype="application/json")
 
 
+def export_response(text: str, environment: str) -> Response:
+    """Return an export document that browsers save as a file."""
+    response = json_response(text)
+    response.headers["Content-Disposition"] = f'attachment; filename="features-{environment}.json"'
+    return response
+
+
 def json_text(document: Any) -> str:
     """Return a document as JSON text with the spaces that PostgreSQL writes, so that all responses look alike."""
     return json.dumps(document, ensure_ascii=False, separators=(", ", " : "), allow_nan=False)

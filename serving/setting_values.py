@@ -9,7 +9,9 @@ import psycopg
 from marshmallow import ValidationError
 from psycopg.conninfo import conninfo_to_dict
 
+from validators.fields import Name
 from validators.people.users import PASSWORD_MAX_BYTES
+from validators.tokens.api_tokens import Secret
 from validators.tokens.origins import Origin
 
 
@@ -136,12 +138,37 @@ def password(text: str) -> str:
 
 def api_tokens(text: str) -> tuple[str, ...]:
     """Read API tokens, separated by commas."""
-    tokens = tuple(token.strip() for token in text.split(","))
-    if not all(16 <= len(token) <= 255 and token.isprintable() and " " not in token for token in tokens):
-        raise ValueError("must be tokens of 16 to 255 printable characters without spaces, separated by commas")
+    try:
+        tokens = tuple(Secret().deserialize(token.strip()) for token in text.split(","))
+    except ValidationError:
+        raise ValueError(
+            "must be tokens of 16 to 255 printable characters without spaces, separated by commas"
+        ) from None
     if len(set(tokens)) < len(tokens):
         raise ValueError("must not contain a token twice")
     return tokens
+
+
+# In this form, Unleash finds the project and the environment of a token. [] would be a list of projects.
+SCOPED_TOKEN = re.compile(r"(\*|[^\s:\[\]*]+):[^\s:.*]+\.\S+")
+
+
+def scoped_tokens(text: str) -> tuple[str, ...]:
+    """Read tokens project:environment.secret, separated by commas or lines. Messages have positions, and no secrets."""
+    tokens = [token for token in map(str.strip, re.split(r"[,\n]", text)) if token]
+    for position, token in enumerate(tokens, start=1):
+        if not SCOPED_TOKEN.fullmatch(token) or not (16 <= len(token) <= 255 and token.isprintable()):
+            form = "must be tokens project:environment.secret of 16 to 255 characters, for one project or * and for one"
+            raise ValueError(f"{form} environment, separated by commas or lines; token {position} is not")
+    return tuple(tokens)
+
+
+def identifier(text: str) -> str:
+    """Read the name of a project or an environment."""
+    try:
+        return Name().load_value(text)
+    except ValidationError as error:
+        raise ValueError(error.messages[0]) from None
 
 
 def origins(text: str) -> tuple[str, ...]:

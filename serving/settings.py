@@ -17,10 +17,12 @@ from serving.setting_values import (
     database_url,
     folder,
     host,
+    identifier,
     number,
     origins,
     password,
     pooler,
+    scoped_tokens,
     switch,
     username,
 )
@@ -130,6 +132,19 @@ SETTINGS = (
         "first admin API tokens, separated by commas; default: one is generated and printed once",
         secret=True,
     ),
+    *(
+        Setting(
+            f"INIT_{kind}_API_TOKENS",
+            scoped_tokens,
+            None,
+            f"first {kind.lower()} API tokens, `project:environment.secret`, separated by commas or lines",
+            secret=True,
+        )
+        for kind in ("CLIENT", "BACKEND", "FRONTEND")
+    ),
+    Setting("IMPORT_FILE", folder, None, "first flags: an export document or a state file of Unleash, in JSON"),
+    Setting("IMPORT_PROJECT", identifier, "default", "project for these flags, if the file has only one"),
+    Setting("IMPORT_ENVIRONMENT", identifier, "development", "environment for these flags, if the file has only one"),
     Setting("MAX_FLAGS", number(1, 1000000), "5000", "maximum flags in the instance, archived flags included"),
     Setting("MAX_PROJECTS", number(1, 100000), "500", "maximum projects, archived projects excluded"),
     Setting("MAX_ENVIRONMENTS", number(1, 1000), "50", "maximum environments"),
@@ -221,7 +236,8 @@ def read(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
             errors.append(f"The setting {setting.name} {error}.")
             found[setting.name] = parsed(setting, None)
     # Our choice: the service and all commands use the same folder, whatever the current folder is.
-    found["DATA_DIR"] = FOLDER / found["DATA_DIR"]
+    for name in ("DATA_DIR", "IMPORT_FILE"):
+        found[name] = found[name] and FOLDER / found[name]
     for name, error in conflicts(found):
         errors.append(error)
         found[name] = parsed(BY_NAME[name], None)

@@ -51,14 +51,10 @@ RECORD: LiteralString = f"""
                       'usage', {USAGE})
 """
 
-LIST: LiteralString = f"""
-    WITH matching AS MATERIALIZED (
-        SELECT applications.*,
-               row_number() OVER (ORDER BY lower(name), name) AS place
-          FROM applications
-         WHERE strpos(lower(name), lower(%(query)s)) > 0
-           AND {SEEN}
-    ),
+
+def page_of(record: LiteralString) -> LiteralString:
+    """Return the end of a list: a page of the rows of matching, by their column place, and their total."""
+    return f""",
     page AS (
         SELECT *, CASE WHEN %(descending)s THEN -place ELSE place END AS number
           FROM matching
@@ -67,8 +63,19 @@ LIST: LiteralString = f"""
         OFFSET %(offset)s
     )
     SELECT json_build_object(
-               'applications', (SELECT coalesce(json_agg({RECORD} ORDER BY number), '[]') FROM page AS applications),
+               'applications', (SELECT coalesce(json_agg({record} ORDER BY number), '[]') FROM page AS applications),
                'total', (SELECT count(*) FROM matching))::text
+    """
+
+
+LIST: LiteralString = f"""
+    WITH matching AS MATERIALIZED (
+        SELECT applications.*,
+               row_number() OVER (ORDER BY lower(name), name) AS place
+          FROM applications
+         WHERE strpos(lower(name), lower(%(query)s)) > 0
+           AND {SEEN}
+    ){page_of(RECORD)}
 """
 
 

@@ -30,8 +30,12 @@ WEEK_TOTALS: dict[str | None, LiteralString] = {
     "projects": "kind = 'project' AND name = ANY(%(projects)s)",
     "type": "kind = 'type' AND name = %(type)s",
     "types": "kind = 'type' AND name = ANY(%(types)s)",
+    "environment": "kind = 'environment' AND name = %(environment)s",
+    "environments": "kind = 'environment' AND name = ANY(%(environments)s)",
 }
-DAYS = {"first_day": "-infinity", "last_day": "infinity"}
+# Values of parameters without a filter. Week totals consider these parameters.
+DEFAULTS = {"first_day": "-infinity", "last_day": "infinity", "visible": None, "readable": None}
+BY_ID = ("ids", "groups")
 # For filters with several values: the values, and the condition on one of them. An index returns the events of one
 # project or type in order, but not those of several.
 EACH: dict[str, tuple[LiteralString, LiteralString]] = {
@@ -70,7 +74,7 @@ def search(
     filters = limit_to_visible(filters, visible)
     # Our choice: newest first, by createdAt and then id. The total counts what the caller may see, exactly.
     statement: LiteralString = f"""
-        WITH {total(filters)},
+        WITH {chosen(filters)}{total(filters)},
         {place(filters)},
         page AS (
             {newest(filters)}
@@ -81,7 +85,7 @@ def search(
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    params = {**DAYS, **filters, "max_bytes": PAGE_BYTES, "limit": limit, "offset": offset}
+    params = {**DEFAULTS, **filters, "max_bytes": PAGE_BYTES, "limit": limit, "offset": offset}
     return event_weeks.body(conn, statement, params)
 
 
@@ -95,7 +99,7 @@ def search_from_id(
     filters = limit_to_visible(filters, visible)
     # Our choice: offset is the id of the first event in the list. Older events follow.
     statement: LiteralString = f"""
-        WITH {total(filters)},
+        WITH {chosen(filters)}{total(filters)},
         page AS (
             SELECT *
               FROM events
@@ -111,7 +115,7 @@ def search_from_id(
         HAVING (SELECT is_small FROM size)
     """
     # The best plan depends on the number of matches. A generic plan can be slower by seconds.
-    params = {**DAYS, **filters, "max_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}
+    params = {**DEFAULTS, **filters, "max_bytes": PAGE_BYTES, "limit": limit, "first_id": first_id}
     return event_weeks.body(conn, statement, params, prepare=False)
 
 
@@ -132,7 +136,7 @@ def of_flag(conn: Connection, flag: str, visible: VisibleEvents | None) -> str |
           FROM (SELECT {RECORD} AS entry FROM page ORDER BY created_at DESC, id DESC) AS entries
         HAVING (SELECT is_small FROM size)
     """
-    params = {**DAYS, **filters, "max_bytes": PAGE_BYTES, "limit": MAX_FLAG_EVENTS, "offset": 0}
+    params = {**DEFAULTS, **filters, "max_bytes": PAGE_BYTES, "limit": MAX_FLAG_EVENTS, "offset": 0}
     return event_weeks.body(conn, statement, params)
 
 
@@ -156,10 +160,21 @@ def limit_to_visible(filters: Mapping[str, Any], visible: VisibleEvents | None) 
     given = [filters["project"]] if "project" in filters else filters.get("projects")
     seen = [project for project in (visible.projects if given is None else given) if project in visible.projects]
     rest = {key: value for key, value in filters.items() if key not in ("project", "projects")}
+    rest["visible"] = list(visible.projects)
     types = [filters["type"]] if "type" in filters else filters.get("types", ACCESS_TYPES)
-    if any(type.startswith(ACCESS_TYPES) for type in types) and not set(seen) <= set(visible.access):
+    shows_access = any(type.startswith(ACCESS_TYPES) for type in types) and not set(seen) <= set(visible.access)
+    if "groups" in filters or shows_access:
         rest["readable"] = list(visible.access)
     return rest | ({"project": seen[0]} if len(seen) == 1 else {"projects": seen})
+
+
+def chosen(filters: Mapping[str, Any]) -> LiteralString:
+    """Return the table events of a WITH list, which has only the events with these ids or groups. Otherwise, nothing.
+
+    A group can have thousands of events, and a filter would compare each other event with all of them.
+    """
+    found: LiteralString = " AND ".join(FILTERS[key] for key in BY_ID if key in filters)
+    return f"events AS MATERIALIZED (SELECT * FROM events WHERE {found})," if found else ""
 
 
 def conditions(filters: Mapping[str, Any], without: str | None = None) -> LiteralString:
@@ -170,14 +185,14 @@ def conditions(filters: Mapping[str, Any], without: str | None = None) -> Litera
         unindexed = {key: fragment for key, fragment in UNINDEXED.items() if key not in leading}
     text: LiteralString = "true"
     for key, fragment in (FILTERS | unindexed).items():
-        if key in filters and key != without:
+        if key in filters and key != without and key not in BY_ID:
             text = f"{text} AND {fragment}"
     return text
 
 
 def has_week_totals(filters: Mapping[str, Any]) -> bool:
     """Return whether finished_weeks has totals for these filters."""
-    others = filters.keys() - DAYS.keys() - {"readable"}
+    others = filters.keys() - DEFAULTS.keys()
     return not others or (len(others) == 1 and others < WEEK_TOTALS.keys())
 
 
@@ -191,7 +206,7 @@ def total(filters: Mapping[str, Any]) -> LiteralString:
         total AS (
             SELECT count(*) AS number FROM events WHERE {conditions(filters)}
         )"""
-    kind = next(iter(filters.keys() - DAYS.keys() - {"readable"}), None)
+    kind = next(iter(filters.keys() - DEFAULTS.keys()), None)
     number: LiteralString = "number"
     if "readable" in filters:
         number = "number - of_access * (name <> ALL(%(readable)s::text[]))::integer"

@@ -86,9 +86,8 @@ class Stream:
         """Return the next lines, which can be none before the end. visible: as in event_search.search()."""
         until = min(self.after + MAX_IDS, self.until)
         max_lines = MAX_LINES if self.limit is None else min(MAX_LINES, self.limit - self.lines)
-        params = {**self.filters, "after": self.after, "until": until, "max_lines": max_lines}
-        if visible is not None:
-            params |= {"visible": list(visible.projects), "readable": list(visible.access)}
+        seen = {"visible": visible and list(visible.projects), "readable": visible and list(visible.access)}
+        params = {**self.filters, **seen, "after": self.after, "until": until, "max_lines": max_lines}
         text, count = bytearray(), 0
         # Read row by row, so that memory never contains more than a batch. The statement is not prepared, because the
         # best index depends on the range.

@@ -38,6 +38,21 @@ PAYLOAD_MATCHES: LiteralString = """
     OR data::text ~* %(pattern)s OR pre_data::text ~* %(pattern)s OR tags::text ~* %(pattern)s
 """
 
+# Our choice: any event finds its group, if the caller can see that event. An event that was recorded
+# alone is a group too. visible: null for callers who see all.
+IN_GROUPS: LiteralString = f"""
+    id = ANY(ARRAY(
+        WITH given AS (
+            SELECT coalesce(group_id, id) AS first_id
+              FROM events
+             WHERE id = ANY(%(groups)s)
+               AND (%(visible)s::text[] IS NULL OR {VISIBLE} AND {READABLE})
+        )
+        SELECT first_id FROM given
+     UNION
+        SELECT id FROM events WHERE group_id = ANY(ARRAY(SELECT first_id FROM given))))
+"""
+
 # A single value is compared with =, which keeps the order of an index. Before PostgreSQL 17, = ANY does not.
 FILTERS: dict[str, LiteralString] = {
     "feature": "feature_name = %(feature)s",
@@ -51,6 +66,10 @@ FILTERS: dict[str, LiteralString] = {
     "creators": "created_by_user_id = ANY(%(creators)s)",
     "token": "created_by_token_id = %(token)s",
     "tokens": "created_by_token_id = ANY(%(tokens)s)",
+    "environment": "environment = %(environment)s",
+    "environments": "environment = ANY(%(environments)s)",
+    "ids": "id = ANY(%(ids)s)",
+    "groups": IN_GROUPS,
     "first_day": "created_at >= %(first_day)s::date::timestamp AT TIME ZONE 'UTC'",
     "last_day": "created_at < (%(last_day)s::date + 1)::timestamp AT TIME ZONE 'UTC'",
     "payload": f"({PAYLOAD_MATCHES})",
@@ -102,19 +121,21 @@ class Event:
 # clock_timestamp(), because the transaction can have waited for the lock of an earlier change. So the newest event of a
 # flag is always that of its last change. The time is truncated, not rounded, so that no event is in the future. WHERE
 # is evaluated first: the transaction gets its id before the first event gets one, as sql/event_stream.py requires.
-# Bulk changes and imports record thousands of events, so one statement writes all of them. Their ids follow the order
-# of the list. The type json keeps payloads as they were written.
+# Bulk changes and imports record thousands of events, so one statement writes all of them. The type json keeps payloads
+# as they were written. group_id: the first event of a transaction leaves its id in a setting, which ends with the
+# transaction. The next event of the list finds it there, because nothing sorts the rows: each is written before the
+# next one is read.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
-                        data, pre_data, tags, created_by_token_id)
+                        data, pre_data, tags, created_by_token_id, group_id)
     SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment, project,
-           feature_name, data, pre_data, tags, created_by_token_id
-      FROM ROWS FROM (
-               json_to_recordset(%(events)s::json)
-            AS (type text, created_by text, created_by_user_id integer, environment text, project text,
-                feature_name text, data json, pre_data json, tags json, created_by_token_id integer)) WITH ORDINALITY
+           feature_name, data, pre_data, tags, created_by_token_id,
+           nullif(current_setting('flags.event_group', true), '')::bigint
+      FROM json_to_recordset(%(events)s::json)
+        AS (type text, created_by text, created_by_user_id integer, environment text, project text, feature_name text,
+            data json, pre_data json, tags json, created_by_token_id integer)
      WHERE pg_current_xact_id() IS NOT NULL
-     ORDER BY ordinality
+    RETURNING set_config('flags.event_group', coalesce(group_id, id)::text, true)
 """
 
 

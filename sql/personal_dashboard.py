@@ -6,8 +6,8 @@ from typing import LiteralString
 from sql.database import Connection, value
 from sql.events import READABLE, RECORD
 from sql.people import roles, user_records
-from sql.projects.health import ACTIVE, HEALTH
-from sql.projects.list import NO_OWNERS, OWNER, OWNERS
+from sql.projects.health import FLAG_COUNTS, HEALTH
+from sql.projects.list import OWNER, OWNERS_OF
 from sql.projects.overview import OVERVIEW
 from sql.projects.visibility import VISIBLE
 
@@ -26,12 +26,7 @@ GET: LiteralString = f"""
                               'memberCount', (SELECT count(DISTINCT user_id) FROM user_roles WHERE project_id = id),
                               'featureCount', total) ORDER BY name, id), '[]')
                      FROM seen
-                    CROSS JOIN LATERAL (
-                        SELECT count(*) AS total, count(*) FILTER (WHERE {ACTIVE}) AS active
-                          FROM flags
-                          JOIN flag_types ON flag_types.id = flags.type
-                         WHERE project_id = seen.id
-                           AND archived_at IS NULL) AS counts
+                    CROSS JOIN LATERAL ({FLAG_COUNTS} AND project_id = seen.id) AS counts
                     WHERE %(is_admin)s OR id IN (SELECT project_id FROM user_roles WHERE user_id = %(user_id)s)),
                'flags', (
                    SELECT coalesce(json_agg(json_build_object('name', name, 'project', project_id, 'type', type)
@@ -71,7 +66,7 @@ PROJECT: LiteralString = f"""{OVERVIEW},
     newest AS (
         SELECT *
           FROM events
-         WHERE project = %(id)s
+         WHERE project = %(project)s
            AND {READABLE}
          ORDER BY created_at DESC, id DESC
          LIMIT 4
@@ -79,14 +74,14 @@ PROJECT: LiteralString = f"""{OVERVIEW},
     SELECT json_merge(overview.status, json_build_object(
                'latestEvents', (
                    SELECT coalesce(json_agg({RECORD} ORDER BY created_at DESC, id DESC), '[]') FROM newest),
-               'owners', coalesce((SELECT list FROM ({OWNERS}) AS owners WHERE project_id = %(id)s), '{NO_OWNERS}'),
+               'owners', ({OWNERS_OF}),
                'roles', (
                    SELECT coalesce(json_agg(json_build_object('id', id, 'name', name, 'type', type) ORDER BY id), '[]')
                      FROM roles
                     WHERE id IN (SELECT role_id
                                    FROM user_roles
                                   WHERE user_id = %(user_id)s
-                                    AND project_id = %(id)s)),
+                                    AND project_id = %(project)s)),
                'insights', json_build_object(
                    'avgHealthCurrentWindow', {HEALTH},
                    'avgHealthPastWindow', NULL,
@@ -96,18 +91,14 @@ PROJECT: LiteralString = f"""{OVERVIEW},
                    'potentiallyStaleFlags', total - active - stale,
                    'health', {HEALTH},
                    'technicalDebt', 100 - {HEALTH})))::text
-      FROM overview, counts, (SELECT count(*) AS stale
-                                FROM flags
-                               WHERE project_id = %(id)s
-                                 AND archived_at IS NULL
-                                 AND stale_since IS NOT NULL) AS staleness
+      FROM overview, ({FLAG_COUNTS} AND project_id = %(project)s) AS counts
 """
 
 
-def get_project(conn: Connection, project_id: str, user_id: int | None, readable: Sequence[str]) -> str:
+def get_project(conn: Connection, project: str, user_id: int | None, readable: Sequence[str]) -> str:
     """Return what the dashboard says about a project as JSON text, with Event records.
 
     readable: the projects whose access list the user can read.
     """
-    params = {"id": project_id, "user_id": user_id, "readable": list(readable), "owner": roles.OWNER}
-    return value(conn, PROJECT, params)
+    params = {"id": project, "project": project, "user_id": user_id}
+    return value(conn, PROJECT, params | {"readable": list(readable), "owner": roles.OWNER})

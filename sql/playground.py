@@ -36,7 +36,7 @@ FLAGS: LiteralString = f"""
                     WHERE strategies.flag_id = flags.id
                       AND strategies.environment = %(environment)s),
                'variants', (
-                   SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
+                   SELECT coalesce(json_agg({VARIANT} ORDER BY position, variants.name), '[]')
                      FROM variants
                     WHERE variants.flag_id = flags.id
                       AND variants.environment = %(environment)s

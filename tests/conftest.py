@@ -35,6 +35,7 @@ LONG = (
     "clients/browser/test_unleash_ui",
     "clients/generated/test_generated_clients",
     "operations/commands/test_backup",
+    "operations/commands/test_move_from_unleash",
     "operations/commands/demo/",
     "operations/commands/test_restore",
     "docs/test_operations",

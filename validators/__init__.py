@@ -80,15 +80,15 @@ class Query(Schema):
     beyond_json_schema: ClassVar[str] = ""
 
 
-def parse(raw: bytes) -> Any:
+def parse(raw: bytes, what: str = "The body") -> Any:
     """Parse a JSON text (RFC 8259). Raise 400 for anything else, including NaN, duplicate keys and deep nesting."""
     if has_too_many_values(raw):
-        raise BadRequest(f"The body must have at most {MAX_VALUES} values.")
+        raise BadRequest(f"{what} must have at most {MAX_VALUES} values.")
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, NotJSON) else "it cannot be parsed"
-        raise MalformedJSON(f"The body is not valid JSON: {reason}.") from None
+        raise MalformedJSON(f"{what} is not valid JSON: {reason}.") from None
 
 
 def has_too_many_values(raw: bytes) -> bool:

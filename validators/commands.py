@@ -9,7 +9,7 @@ from validators import Body
 from validators.events import QUERY_MAX
 from validators.fields import DateTime, Day, Email, Integer, Text, Username
 from validators.people.users import InvitedUser
-from validators.tokens.api_tokens import named_projects
+from validators.tokens.api_tokens import Secret, named_projects
 from validators.tokens.signup_tokens import DEFAULT_LIFETIME, PublicSignupTokenCreate
 
 
@@ -50,6 +50,7 @@ class NewApiToken(Body):
     environment = Text()
     projects = fields.List(Text())
     expiresAt = DateTime(data_key="expires", load_default=None)
+    secret = Secret()
 
     @validates_schema
     def refuse_limited_admin_token(self, options: dict[str, Any], **_: Any) -> None:

@@ -14,7 +14,8 @@ TYPES = frozenset(
     application-created
     feature-created feature-deleted feature-updated feature-metadata-updated feature-variants-updated
     feature-environment-variants-updated feature-project-change feature-archived feature-revived feature-import
-    feature-tagged feature-tag-import feature-strategy-update feature-strategy-add feature-strategy-remove
+    feature-tagged feature-tag-import feature-link-added feature-link-updated feature-link-removed
+    feature-strategy-update feature-strategy-add feature-strategy-remove
     feature-type-updated feature-completed feature-uncompleted strategy-order-changed drop-feature-tags feature-untagged
     feature-stale-on feature-stale-off drop-features feature-environment-enabled feature-environment-disabled
     strategy-created strategy-deleted strategy-deprecated strategy-reactivated strategy-updated strategy-import
@@ -43,7 +44,7 @@ TYPES = frozenset(
     change-request-configuration-updated
     api-token-created api-token-updated api-token-deleted
     feature-favorited feature-unfavorited project-favorited project-unfavorited
-    features-exported features-imported
+    features-exported features-imported instance-imported
     service-account-created service-account-deleted service-account-updated
     feature-potentially-stale-on feature-dependency-added feature-dependency-removed feature-dependencies-removed
     banner-created banner-updated banner-deleted
@@ -60,10 +61,14 @@ TYPES = frozenset(
 QUERY_MAX = 1000
 
 
+# Names of parameters and of their filters in sql/events.py, where they differ.
+RENAMED = {"from_": "first_day", "to": "last_day", "id": "ids", "groupId": "groups"}
+
+
 class EventFilters(Query):
     """The filters of GET /api/admin/search/events, for a page and for a stream of events."""
 
-    beyond_json_schema: ClassVar[str] = "user ids|token ids|Accept: application/x-ndjson"
+    beyond_json_schema: ClassVar[str] = "user ids|token ids|event ids|Accept: application/x-ndjson"
 
     query = Text(
         max=QUERY_MAX, description="Text that the data, previous data or tags of the event contain, ignoring case."
@@ -76,6 +81,14 @@ class EventFilters(Query):
     createdBy = IdFilter(description="Ids of the users who made the change, such as IS:1 or IS_ANY_OF:1,2.")
     createdByToken = IdFilter(
         "token", description="Ids of the API tokens that made the change, also deleted ones, such as IS:1."
+    )
+    environment = Filter(
+        description="Names of environments, such as IS:production or IS_ANY_OF:development,production."
+    )
+    id = IdFilter("event", description="Ids of events, such as IS:42 or IS_ANY_OF:42,43.")
+    groupId = IdFilter(
+        "event",
+        description="Ids of events, such as IS:42. Returns all events of the same import, bulk change or request.",
     )
     from_ = Day(prefix="IS:", data_key="from", description="First day in UTC, such as IS:2026-01-01.")
     to = Day(prefix="IS:", description="Last day in UTC, such as IS:2026-03-31.")
@@ -167,11 +180,12 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
         ("type", "type", "types"),
         ("createdBy", "creator", "creators"),
         ("createdByToken", "token", "tokens"),
+        ("environment", "environment", "environments"),
     ):
         if name in result:
             values = list(dict.fromkeys(result.pop(name)))
             result |= {singular: values[0]} if len(values) == 1 else {plural: values}
-    for name, filter in (("from_", "first_day"), ("to", "last_day")):
+    for name, filter in RENAMED.items():
         if name in result:
             result[filter] = result.pop(name)
     if query := result.pop("query", ""):
@@ -190,6 +204,11 @@ class DeprecatedEventSearch(OpenBody):
     type = OneOf(TYPES, "one of the event types", description="Type of the event.")
     project = Text(description="Id of the project.")
     feature = Text(description="Name of the flag.")
+    environment = Text(description="Name of the environment.")
+    id = Integer(min=1, description="Id of the event.")
+    groupId = Integer(
+        min=1, description="Id of an event. Returns all events of the same import, bulk change or request."
+    )
     query = Text(
         max=QUERY_MAX, description="Text in the type, creator, data, previous data or tags of the event, ignoring case."
     )
@@ -204,7 +223,8 @@ class DeprecatedEventSearch(OpenBody):
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the filters for sql/event_search.py, with limit and offset. offset 0 becomes None."""
         query = data.pop("query", "")
-        filters = {**data, "offset": data["offset"] or None}
+        ids = {filter: [data.pop(name)] for name, filter in RENAMED.items() if name in data}
+        filters = {**data, **ids, "offset": data["offset"] or None}
         # Compare the text with the names of types here. For this, PostgreSQL would need an index on the words of types,
         # and it would use that index for searches for one type too, which are slower with it.
         types = [type for type in sorted(TYPES) if query.lower() in type]

@@ -23,7 +23,6 @@ USAGE = frozenset({"lastSeenAt", "seenAt", "yes", "no"})
 UNLEASH_ONLY: dict[str, tuple[str, ...]] = {
     record: tuple(names.split())
     for record, names in {
-        "flag": "links",
         "flag in an environment": "changeRequestIds featureName milestoneName milestoneOrder totalMilestones "
         "releasePlans safeguards",
         "strategy": "milestoneId",

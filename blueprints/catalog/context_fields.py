@@ -184,10 +184,12 @@ def delete_legal_value(name: str, legal_value: str) -> Response:
 
 
 def set_legal_value(conn: Connection, actor: Actor, name: str, text: str, legal: dict[str, Any] | None) -> None:
-    """Add or replace a legal value, or delete it (None). Raise 404 without the field, and 400 above MAX_ITEMS."""
+    """Add or replace a legal value, or delete it (None). Raise 404 without the field, and 400 for too many values."""
     before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
-    values = {one["value"]: one for one in before["legalValues"]} | {text: legal}
-    if len(values) > MAX_ITEMS:
+    by_text = {one["value"]: one for one in before["legalValues"]} | {text: legal}
+    values = [one for one in by_text.values() if one]
+    # A move can bring more values than requests may add.
+    if len(values) > max(MAX_ITEMS, len(before["legalValues"])):
         abort(400, f"legalValues: must have at most {MAX_ITEMS} items")
-    after = context_fields.update(conn, before | {"legalValues": list(filter(None, values.values()))})
+    after = context_fields.update(conn, before | {"legalValues": values})
     events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from rules.access import require, require_parts
-from rules.flag_moves import move, record_copy
+from rules.flag_moves import finish_copy, move
 from rules.flags import add_flags, lock_flag
 from rules.projects import hold_project
 from serving.operation import operation
@@ -22,8 +22,8 @@ bp = Blueprint("flag_moves", __name__)
 def clone_flag(project_id: str, feature_name: str) -> Response:
     """Clone a flag.
 
-    The copy gets the strategies, variants, segments and dependencies of the flag. It is disabled in all environments.
-    The caller needs CREATE_FEATURE and the permissions to add these to a flag, in each of its environments.
+    The copy gets the strategies, variants, segments, dependencies and links of the flag. It is disabled in all
+    environments. The caller needs CREATE_FEATURE and the permissions to add its strategies, variants and dependencies.
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_FEATURE", project=project_id)
@@ -32,10 +32,10 @@ def clone_flag(project_id: str, feature_name: str) -> Response:
         # This lock is enough for the parents too. They cannot be archived while this flag depends on them.
         source = lock_flag(conn, project_id, feature_name)
         # Our choice: a copy does not get the tags and the stale mark.
-        [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"]}])
+        [copy] = add_flags(conn, actor, project, [source["record"] | {"name": change["name"], "createdAt": None}])
         flag_moves.copy(conn, source["id"], copy["id"], group_id=copy["name"] if change["replaceGroupId"] else None)
         require_parts(conn, actor, project_id, flag_moves.parts(conn, copy["id"]))
-        record_copy(conn, actor, copy)
+        finish_copy(conn, actor, source, copy)
         body = flags.get_core(conn, copy["id"])
     return created(body, "../{}", copy["name"])
 

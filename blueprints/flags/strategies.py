@@ -37,7 +37,7 @@ BASE = "/api/admin/projects/<project_id>/features/<feature_name>/environments/<e
 def list_strategies(project_id: str, feature_name: str, environment: str) -> Response:
     """List the strategies of a flag in an environment.
 
-    Returns the strategies sorted by position.
+    Returns the strategies sorted by position, also those of an archived flag.
     """
     with connection() as conn:
         require(conn, project=project_id)

@@ -2,18 +2,15 @@
 
 from flask import Blueprint, Response, abort, current_app
 
-from rules import imports
+from rules import exports, imports
 from rules.access import require
 from rules.refusals import Refusal
 from serving.body_limits import maximum
 from serving.caller_limit import one_validation
 from serving.operation import operation
 from serving.request_data import load, load_document
-from serving.responses import bounded, empty_response, json_response, json_text
-from sql import events
+from serving.responses import bounded, empty_response, export_response, json_response, json_text
 from sql.database import connection, transaction
-from sql.events import Event
-from sql.flags import transfer
 from validators.flags.transfer import ExportFlags, ImportFlags
 
 bp = Blueprint("flag_transfer", __name__)
@@ -34,17 +31,8 @@ def export_flags() -> Response:
         body = load(ExportFlags())
         # Our choice: a project that is unknown or hidden is 404, as an environment that is unknown.
         actor = require(conn, project=body.get("project"))
-        exported = transfer.export(conn, body["environment"], body["selectors"], actor.viewer)
-        if exported is None:
-            abort(404, "No environment has that name.")
-        document = bounded(exported["body"], "Export fewer flags at a time.")
-        transfer.lock_exports(conn, actor.name)
-        data = {"environment": body["environment"], "features": exported["names"]}
-        events.record_once_a_minute(conn, Event("features-exported", actor, data=data))
-    response = json_response(document)
-    if body["downloadFile"]:
-        response.headers["Content-Disposition"] = f'attachment; filename="features-{body["environment"]}.json"'
-    return response
+        document = bounded(exports.export_flags(conn, actor, body), "Export fewer flags at a time.")
+    return export_response(document, body["environment"]) if body["downloadFile"] else json_response(document)
 
 
 @bp.post("/api/admin/features-batch/validate")

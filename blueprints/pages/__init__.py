@@ -15,6 +15,7 @@ from blueprints.pages import (
     evaluation,
     events,
     flag,
+    imports,
     insights,
     login,
     new_user,
@@ -55,6 +56,7 @@ ALL = (
     people.users_bp,  # /admin/users
     people.groups_bp,  # /admin/groups, /admin/groups/…
     roles.bp,  # /admin/roles, /admin/roles/new, /admin/roles/…
+    imports.bp,  # /admin/import
     people.service_accounts_bp,  # /admin/service-accounts
     tokens.signup_tokens_bp,  # /admin/signup-tokens
 )

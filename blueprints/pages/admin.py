@@ -33,6 +33,7 @@ ENTRIES = (
     Entry("context-fields", "Context fields", "What constraints can ask about users."),
     Entry("environments", "Environments", "Where flags are switched, such as development and production."),
     Entry("tag-types", "Tag types", "Kinds of tags that flags can have."),
+    Entry("import", "Import", "Bring flags from Unleash, or from another instance, by a file.", ("ADMIN",)),
 )
 
 

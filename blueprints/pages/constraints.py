@@ -10,6 +10,7 @@ LIST_OPERATORS = {
     "STR_CONTAINS": "contains",
     "STR_STARTS_WITH": "starts with",
     "STR_ENDS_WITH": "ends with",
+    "IN_CIDR": "is in (network)",
 }
 VALUE_OPERATORS = {
     "NUM_EQ": "= (number)",
@@ -21,7 +22,10 @@ VALUE_OPERATORS = {
     "DATE_BEFORE": "is before (date)",
     "SEMVER_EQ": "= (version)",
     "SEMVER_GT": "> (version)",
+    "SEMVER_GTE": "≥ (version)",
     "SEMVER_LT": "< (version)",
+    "SEMVER_LTE": "≤ (version)",
+    "REGEX": "matches (regular expression)",
 }
 
 

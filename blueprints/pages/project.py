@@ -4,18 +4,23 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Response, abort, request
 from marshmallow import ValidationError
 
 from blueprints.pages.filters import read_filters
 from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.plain_forms import refuse_other_sites
+from rules.exports import export_flags
+from serving.responses import bounded, export_response
 from sql.catalog import flag_types
-from sql.database import Connection, connection
+from sql.database import Connection, connection, transaction
 from sql.flags import search as flag_search
 from sql.projects import overview
+from validators import load_or_400
 from validators.fields import OneOf, Text
 from validators.flags.core import TYPE_WORDS, TYPES
+from validators.flags.transfer import ExportFlags
 
 bp = Blueprint("project", __name__)
 
@@ -73,6 +78,18 @@ def show_project(project_id: str) -> Response:
     )
 
 
+@bp.post("/projects/<project_id>/export")
+def export_project(project_id: str) -> Response:
+    """Return the chosen flags of a project as a document to save. Without a choice: all flags."""
+    refuse_other_sites()
+    chosen = request.form.to_dict() | {"features": request.form.getlist("features"), "project": project_id}
+    with transaction() as conn:
+        actor = require_reader(conn, project=project_id).actor
+        choice = load_or_400(ExportFlags(), chosen)
+        document = bounded(export_flags(conn, actor, choice), "Export fewer flags at a time.")
+    return export_response(document, choice["environment"])
+
+
 @bp.get("/projects/<project_id>/archive")
 def show_archived_flags(project_id: str) -> Response:
     """Show the archived flags of a project."""
@@ -104,9 +121,7 @@ def search(
     if chosen is not None:
         offset = chosen["offset"]
         values: dict[str, Any] = {"project": [project_id]}
-        values |= {name: [chosen[name]] for name in ("type", "tag") if name in chosen}
-        if "state" in chosen:
-            values["state"] = [chosen["state"] == "stale"]
+        values |= {name: [chosen[name]] for name in ("type", "tag", "state") if name in chosen}
         if chosen["query"]:
             values["texts"] = [chosen["query"].strip()]
         sort, descending = SORTS[chosen.get("sort", "name")]

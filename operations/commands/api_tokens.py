@@ -2,11 +2,13 @@
 
 import json
 import sys
+from typing import TextIO
 
 import click
 
 from operations.commands.database import DatabaseCommand
 from operations.commands.output import json_option, show
+from operations.commands.secret_files import read_secret
 from rules import api_tokens as rules
 from rules.access import SYSTEM
 from sql.database import connection, transaction
@@ -35,7 +37,20 @@ def api_token() -> None:
     "--project", "projects", multiple=True, help="Project of a client or frontend token; repeatable.  [default: all]"
 )
 @click.option("--expires", metavar="RFC3339", help="Expiry, such as 2030-01-31T00:00:00Z.  [default: never]")
-def create(name: str, kind: str, environment: str | None, projects: tuple[str, ...], expires: str | None) -> None:
+@click.option(
+    "--secret-file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="Take the token from FILE instead of a new one, and do not print it; - is stdin.",
+)
+def create(
+    name: str,
+    kind: str,
+    environment: str | None,
+    projects: tuple[str, ...],
+    expires: str | None,
+    secret_file: TextIO | None,
+) -> None:
     """Create an API token and print it on stdout.
 
     The token is shown only once. Admin tokens have all permissions. Client and frontend tokens are for SDKs.
@@ -46,12 +61,16 @@ def create(name: str, kind: str, environment: str | None, projects: tuple[str, .
         "environment": environment,
         "projects": list(projects) or None,
         "expires": expires,
+        "secret": read_secret(secret_file, "secret") if secret_file else None,
     }
     payload = load_or_400(NewApiToken(), {option: value for option, value in options.items() if value is not None})
     with transaction() as conn:
         token = json.loads(rules.create(conn, SYSTEM, payload))
         token_id = (api_tokens.lock_by_secret(conn, token["secret"]) or {})["id"]
     expiry = f", which is valid until {token['expiresAt']}" if token["expiresAt"] else ""
+    if secret_file:
+        click.echo(f"Created {kind} token {token_id}{expiry}.", err=True)
+        return
     click.echo(f"Created {kind} token {token_id}{expiry}. It is shown only once:", err=True)
     click.echo(token["secret"])
 

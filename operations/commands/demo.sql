@@ -266,7 +266,7 @@ WITH names AS (
            row_number() OVER (PARTITION BY id ORDER BY kind, place) AS number
       FROM plans, unnest(subjects) WITH ORDINALITY AS subjects (subject, place),
            (VALUES (1, 'release', ''), (2, 'kill-switch', '-kill-switch'), (3, 'experiment', '-copy-test'), (4, 'release', '-redesign'),
-                   (5, 'operational', '-to-postgres'), (6, 'permission', '-early-access'), (7, 'experiment', '-placement-test'), (8, 'release', '-new-api')) AS kinds (kind, type, suffix)
+                   (5, 'operational', '-to-postgres'), (6, 'permission', '-early-access'), (7, 'experiment', '-placement-test'), (8, 'sunset', '-old-api')) AS kinds (kind, type, suffix)
 ), born AS (
     SELECT *, type IN ('operational', 'kill-switch') AS is_quick, type IN ('kill-switch', 'permission') AS is_kept,
            coalesce(pg_temp.ago(archived) - pg_temp.days(flag || 'gone', 2, 9), pg_temp.today()) AS ending,
@@ -390,6 +390,11 @@ SELECT at, CASE number WHEN 1 THEN 'feature-created' ELSE 'feature-metadata-upda
   FROM (SELECT flag, number, at, key, project_id, pg_temp.core(flag, word) AS data,
                CASE WHEN number > 1 THEN pg_temp.core(flag, lag(word) OVER (PARTITION BY flag ORDER BY number)) END AS pre_data
           FROM descriptions JOIN flags ON flags.name = flag JOIN staff ON staff.id = created_by_user_id) AS versions;
+INSERT INTO flag_links (flag_id, url, title)
+SELECT id, 'https://issues.brightcart.example/' || upper(project_id) || '-' || id, 'Issue' FROM flags WHERE archived_at IS NULL AND id % 5 = 0 ORDER BY id;
+INSERT INTO log (at, type, author, project, feature, data)
+SELECT flags.created_at + interval '3 minutes', 'feature-link-added', key, project_id, flags.name, json_build_object('url', url, 'title', title)
+  FROM flag_links JOIN flags ON flags.id = flag_id JOIN staff ON staff.id = created_by_user_id;
 INSERT INTO log (at, type, author, project, feature)
 SELECT at, changes.type, NULL, project, flag
   FROM lives CROSS JOIN LATERAL (VALUES (stale, 'feature-stale-on'), (unstale, 'feature-stale-off'), (archived, 'feature-archived'),

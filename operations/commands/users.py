@@ -10,6 +10,7 @@ from flask import current_app
 
 from operations.commands.database import DatabaseCommand
 from operations.commands.output import json_option, show
+from operations.commands.secret_files import read_secret
 from rules import users as rules
 from rules.access import SYSTEM
 from rules.instance_limits import unique_or_409
@@ -22,9 +23,6 @@ from sql.people import root_roles, users
 from validators import load_or_400
 from validators.commands import NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
-
-# The number of characters to read from a password file. Valid passwords are shorter.
-PASSWORD_FILE_MAX = 1000
 
 
 @click.group()
@@ -206,22 +204,10 @@ def new_password(password_file: TextIO | None, generate: bool) -> str:
         length = max(20, current_app.config["PASSWORD_MIN_LENGTH"])
         return secrets.token_urlsafe(PASSWORD_MAX_BYTES)[:length]
     if password_file is not None:
-        return read_password(password_file)
+        return read_secret(password_file, "password")
     if not sys.stdin.isatty():
         raise click.ClickException("No terminal to ask for the password. Use --password-file or --generate.")
     return click.prompt("Password", hide_input=True, confirmation_prompt="Repeat the password", err=True)
-
-
-def read_password(file: TextIO) -> str:
-    """Return the only line of the file."""
-    try:
-        text = file.read(PASSWORD_FILE_MAX)
-    except UnicodeDecodeError:
-        raise click.ClickException("The password file must be UTF-8 text.") from None
-    text = text.removesuffix("\n").removesuffix("\r")
-    if "\n" in text:
-        raise click.ClickException("The password file must have exactly one line.")
-    return text
 
 
 def hashed(password: str, person: dict[str, Any]) -> str:

@@ -57,9 +57,9 @@ COPY_FLAGS = """
           JOIN strategy_segments ON strategy_id = sources.id
     )
     INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
-                          payload_type, payload_value, overrides)
+                          payload_type, payload_value, overrides, position)
     SELECT variants.flag_id, %(copy)s, new_id, variants.name, weight, weight_type, stickiness,
-           payload_type, payload_value, overrides
+           payload_type, payload_value, overrides, position
       FROM variants
       JOIN copied_flags ON copied_flags.flag_id = variants.flag_id
       LEFT JOIN sources ON sources.id = strategy_id

@@ -11,7 +11,7 @@ RECORD: LiteralString = (
 
 LIST: LiteralString = f"""
     SELECT json_build_object('version', 1, 'types', json_agg({RECORD} ORDER BY array_position(
-               ARRAY['release', 'experiment', 'operational', 'kill-switch', 'permission'], id)))::text
+               ARRAY['release', 'experiment', 'operational', 'kill-switch', 'permission', 'sunset'], id)))::text
       FROM flag_types
 """
 

@@ -70,7 +70,7 @@ def insert_missing(conn: Connection, types: Sequence[Mapping[str, Any]]) -> list
 
 UPDATE: LiteralString = f"""
     UPDATE tag_types
-       SET description = %(description)s,
+       SET description = coalesce(%(description)s::text, ''),
            icon = %(icon)s
      WHERE name = %(name)s
     RETURNING {RECORD}

@@ -109,7 +109,8 @@ DOCUMENT: LiteralString = f"""
     ),
     flag_variants AS MATERIALIZED (
         SELECT variants.flag_id,
-               string_agg({VARIANT} || ',"overrides":' || overrides || '}}', ',' ORDER BY variants.name) AS list,
+               string_agg({VARIANT} || ',"overrides":' || overrides || '}}', ','
+                          ORDER BY position, variants.name) AS list,
                bool_or({is_broken("overrides", BROKEN_OVERRIDES)}) AS is_broken
           FROM chosen
           JOIN variants ON variants.flag_id = chosen.id
@@ -118,7 +119,7 @@ DOCUMENT: LiteralString = f"""
          GROUP BY variants.flag_id
     ),
     strategy_variants AS MATERIALIZED (
-        SELECT strategy_id, string_agg({VARIANT} || '}}', ',' ORDER BY variants.name) AS list
+        SELECT strategy_id, string_agg({VARIANT} || '}}', ',' ORDER BY position, variants.name) AS list
           FROM chosen_strategies
           JOIN variants ON strategy_id = chosen_strategies.id
          GROUP BY strategy_id

@@ -118,6 +118,14 @@ def list_by_name(conn: Connection, project: str, names: Sequence[str]) -> list[D
     return rows(conn, LIST_BY_NAME, {"project": project, "names": list(names)})
 
 
+LIST_PROJECTS = "SELECT name, project_id FROM flags WHERE name = ANY(%(names)s::text[]) AND deleted_at IS NULL"
+
+
+def list_projects(conn: Connection, names: Sequence[str]) -> dict[str, str]:
+    """Return the project of each of these flags that exists, live or archived, by name."""
+    return {row["name"]: row["project_id"] for row in rows(conn, LIST_PROJECTS, {"names": list(names)})}
+
+
 IS_TAKEN = "SELECT EXISTS (SELECT FROM flags WHERE name = %(name)s AND deleted_at IS NULL)"
 
 
@@ -191,10 +199,13 @@ def get_list(
 # Sorted by name, so that two requests cannot deadlock.
 INSERT: LiteralString = f"""
     WITH added AS (
-        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by)
-        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s
+        INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by,
+                           created_at, archived_at)
+        SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s,
+               coalesce("createdAt", now()), "archivedAt"
           FROM json_to_recordset(%(flags)s::json)
-            AS new (name text, type text, description text, "impressionData" boolean)
+            AS new (name text, type text, description text, "impressionData" boolean, "createdAt" timestamptz,
+                    "archivedAt" timestamptz)
          ORDER BY name
         ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING
         RETURNING {STATE}
@@ -215,7 +226,7 @@ def insert(
     """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
     user_id, token: the user, or the name of the API token, that creates them. The service itself has neither.
-    Flags whose names are in use, also by archived flags, are omitted.
+    Moved flags also have createdAt and archivedAt. Flags whose names are in use, also by archived flags, are omitted.
     """
     params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token}
     return rows(conn, INSERT, params)

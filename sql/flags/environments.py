@@ -109,7 +109,7 @@ def get(conn: Connection, project: str, flag: str, environment: str) -> str | No
 SWITCH = """
     WITH first_time AS (
         UPDATE flags
-           SET first_in_production_at = now()
+           SET first_in_production_at = CASE WHEN %(since_creation)s THEN flags.created_at ELSE now() END
           FROM environments
          WHERE %(enabled)s
            AND flags.id = ANY(%(ids)s::bigint[])
@@ -124,9 +124,12 @@ SWITCH = """
 """
 
 
-def switch(conn: Connection, ids: Sequence[int], environment: str, *, enabled: bool) -> None:
-    """Switch flags from lock() on or off."""
-    run(conn, SWITCH, {"ids": list(ids), "environment": environment, "enabled": enabled})
+def switch(
+    conn: Connection, ids: Sequence[int], environment: str, *, enabled: bool, since_creation: bool = False
+) -> None:
+    """Switch flags from lock() on or off. since_creation: count them as on in production since their creation."""
+    params = {"ids": list(ids), "environment": environment, "enabled": enabled, "since_creation": since_creation}
+    run(conn, SWITCH, params)
 
 
 LIST_ROWS = """

@@ -107,6 +107,9 @@ DELETE: LiteralString = f"""
     untagged AS (
         DELETE FROM flag_tags WHERE flag_id IN (SELECT id FROM deleted)
     ),
+    links AS (
+        DELETE FROM flag_links WHERE flag_id IN (SELECT id FROM deleted)
+    ),
     favorites AS (
         DELETE FROM flag_favorites WHERE flag_id IN (SELECT id FROM deleted)
     ),

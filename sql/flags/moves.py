@@ -113,9 +113,9 @@ COPY = """
          WHERE child_id = %(source)s
     )
     INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
-                          payload_type, payload_value, overrides)
+                          payload_type, payload_value, overrides, position)
     SELECT %(copy)s, variants.environment, new_id, variants.name, weight, weight_type, stickiness,
-           payload_type, payload_value, overrides
+           payload_type, payload_value, overrides, position
       FROM variants
       JOIN flag_environments AS places ON places.flag_id = %(copy)s AND places.environment = variants.environment
       LEFT JOIN sources ON sources.id = strategy_id
@@ -142,7 +142,8 @@ def strategies_of(conn: Connection, flag_id: int) -> list[DictRow]:
     return rows(conn, STRATEGIES, {"id": flag_id})
 
 
-VARIANTS: LiteralString = f"""SELECT environment, json_agg({flag_records.VARIANT} ORDER BY variants.name) AS variants
+VARIANTS: LiteralString = f"""
+    SELECT environment, json_agg({flag_records.VARIANT} ORDER BY position, variants.name) AS variants
       FROM variants
       JOIN environments ON environments.name = environment
      WHERE flag_id = %(id)s

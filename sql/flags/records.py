@@ -1,8 +1,9 @@
 """The JSON records of a flag, built from a row of flags: FlagCore, FlagItem, FlagEnvironment and Flag."""
 
-from typing import LiteralString
+from collections.abc import Sequence
+from typing import Any, LiteralString
 
-from sql.database import Connection, value
+from sql.database import Connection, rows, value
 from sql.flags import strategies
 from sql.flags.stages import STAGE
 
@@ -111,7 +112,7 @@ DETAIL_FIELDS: LiteralString = f"""
              WHERE strategies.flag_id = flags.id
                AND strategies.environment = environments.name),
         'variants', (
-            SELECT coalesce(json_agg({VARIANT} ORDER BY variants.name), '[]')
+            SELECT coalesce(json_agg({VARIANT} ORDER BY position, variants.name), '[]')
               FROM variants
              WHERE flag_id = flags.id
                AND environment = environments.name
@@ -204,6 +205,12 @@ FLAG: LiteralString = f"""
               JOIN flags AS parents ON parents.id = parent_id
              WHERE child_id = flags.id),
         'variants', {ALL_VARIANTS},
+        'links', (
+            SELECT coalesce(json_agg(json_build_object(
+                                         'id', id::text, 'url', url, 'title', title, 'feature', flags.name)
+                                     ORDER BY flag_links.id), '[]')
+              FROM flag_links
+             WHERE flag_id = flags.id),
         'createdBy', {CREATED_BY},
         'lifecycle', {STAGE},
         'collaborators', {COLLABORATORS}))
@@ -220,3 +227,12 @@ GET: LiteralString = f"""SELECT ({FLAG})::text
 def get(conn: Connection, project: str, name: str, user_id: int | None) -> str | None:
     """Return the Flag record of a live flag as JSON text, with the favorite of the user, or None."""
     return value(conn, GET, {"project": project, "name": name, "user_id": user_id})
+
+
+LIST: LiteralString = f"SELECT {FLAG} AS record FROM flags WHERE name = ANY(%(names)s::text[]) AND deleted_at IS NULL"
+
+
+def list_flags(conn: Connection, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the Flag records of flags, live or archived, by name."""
+    found = rows(conn, LIST, {"names": list(names), "user_id": None})
+    return {row["record"]["name"]: row["record"] for row in found}

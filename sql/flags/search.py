@@ -5,7 +5,7 @@ from typing import Any, LiteralString
 
 from sql.database import Connection, value
 from sql.flags import records as flag_records
-from sql.flags.stages import STAGE
+from sql.flags.stages import STAGE, STAGE_NAME
 from sql.limits import PAGE_BYTES
 from sql.projects.visibility import VISIBLE
 
@@ -24,6 +24,7 @@ SEGMENTS_OF_FLAG: LiteralString = """
 # A flag's tags as type:value, and the names of the segments of its strategies.
 TAGS: LiteralString = "(SELECT coalesce(array_agg(type || ':' || value), '{}') FROM flag_tags WHERE flag_id = flags.id)"
 SEGMENTS: LiteralString = f"(SELECT coalesce(array_agg(segments.name), '{{}}'){SEGMENTS_OF_FLAG})"
+STATE: LiteralString = "CASE WHEN flags.stale_since IS NULL THEN 'active' ELSE 'stale' END"
 
 # FlagHit: a FlagItem with the usage of the last hour and more fields.
 HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
@@ -50,6 +51,7 @@ HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
 FILTERS: dict[str, LiteralString] = {
     "live": "flags.archived_at IS NULL",
     "archived": "flags.archived_at IS NOT NULL AND flags.deleted_at IS NULL",
+    "existing": "flags.deleted_at IS NULL",
     # Our choice: upper() first, because the lower case of some letters depends on their place in a word (Greek sigma).
     # OFFSET 0 makes PostgreSQL fold name and description once, not for each text.
     "texts": """EXISTS (
@@ -61,8 +63,8 @@ FILTERS: dict[str, LiteralString] = {
     "not_project": "flags.project_id <> ALL(%(project)s)",
     "type": "flags.type = ANY(%(type)s)",
     "not_type": "flags.type <> ALL(%(type)s)",
-    "state": "(flags.stale_since IS NOT NULL) = ANY(%(state)s)",
-    "not_state": "(flags.stale_since IS NOT NULL) <> ALL(%(state)s)",
+    "state": f"{STATE} = ANY(%(state)s)",
+    "not_state": f"{STATE} <> ALL(%(state)s)",
     "createdBy": f"{flag_records.CREATOR_ID} = ANY(%(createdBy)s::bigint[])",
     "not_createdBy": f"{flag_records.CREATOR_ID} <> ALL(%(createdBy)s::bigint[])",
     "tag_any": f"{TAGS} && %(tag)s::text[]",
@@ -78,8 +80,15 @@ FILTERS: dict[str, LiteralString] = {
           JOIN unnest(%(status_environments)s::text[], %(status_states)s::boolean[]) AS requested (environment, enabled)
          USING (environment, enabled)
          WHERE flag_id = flags.id)""",
-    "before": "flags.created_at < %(day)s::date::timestamp AT TIME ZONE 'UTC'",
-    "on_or_after": "flags.created_at >= %(day)s::date::timestamp AT TIME ZONE 'UTC'",
+    "favorite": f"({flag_records.FAVORITE})::text = ANY(%(favorite)s)",
+    "not_favorite": f"({flag_records.FAVORITE})::text <> ALL(%(favorite)s)",
+    "lifecycle": f"{STAGE_NAME} = ANY(%(lifecycle)s)",
+    "not_lifecycle": f"{STAGE_NAME} <> ALL(%(lifecycle)s)",
+    "createdAt_IS_BEFORE": "flags.created_at < %(createdAt)s::date::timestamp AT TIME ZONE 'UTC'",
+    "createdAt_IS_ON_OR_AFTER": "flags.created_at >= %(createdAt)s::date::timestamp AT TIME ZONE 'UTC'",
+    # Flags that were never seen match neither.
+    "lastSeenAt_IS_BEFORE": f"{flag_records.LAST_SEEN} < %(lastSeenAt)s::date::timestamp AT TIME ZONE 'UTC'",
+    "lastSeenAt_IS_ON_OR_AFTER": f"{flag_records.LAST_SEEN} >= %(lastSeenAt)s::date::timestamp AT TIME ZONE 'UTC'",
 }
 
 # Our choice: flags without the value to sort by come last in both directions.

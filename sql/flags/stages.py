@@ -45,6 +45,9 @@ RECORD: LiteralString = """
 # The present stage of a flag.
 STAGE: LiteralString = f"(SELECT {RECORD}{STAGES} ORDER BY number DESC LIMIT 1)"
 
+# Its name alone.
+STAGE_NAME: LiteralString = f"(SELECT stage{STAGES} ORDER BY number DESC LIMIT 1)"
+
 # A row for each stage of a flag. left_at is null for the present one.
 ENTERED: LiteralString = f"""
      CROSS JOIN LATERAL (

@@ -16,7 +16,7 @@ VARIANTS: LiteralString = """
                     ELSE json_build_object('name', name, 'weight', weight, 'weightType', weight_type,
                                            'stickiness', stickiness,
                                            'payload', json_build_object('type', payload_type, 'value', payload_value))
-               END ORDER BY name), '[]')
+               END ORDER BY position, name), '[]')
       FROM variants
 """
 
@@ -64,13 +64,12 @@ GET_LIST: LiteralString = f"""
       JOIN project_environments USING (project_id)
      WHERE flags.name = %(flag)s
        AND project_id = %(project)s
-       AND archived_at IS NULL
        AND project_environments.environment = %(environment)s
 """
 
 
 def get_list(conn: Connection, project: str, flag: str, environment: str) -> str | None:
-    """Return the Strategy records as JSON text, in order, or None if the flag is not live in this environment."""
+    """Return the Strategy records as JSON text, in order, or None if the flag, live or archived, is not there."""
     return value(conn, GET_LIST, {"project": project, "flag": flag, "environment": environment})
 
 

@@ -1,4 +1,4 @@
-"""The export document: live flags in one environment, with everything that an import needs.
+"""The export document: live flags in one environment or in all, with everything that an import needs.
 
 Also the locks that exports and imports take.
 """
@@ -29,10 +29,11 @@ SELECTORS: dict[str, LiteralString] = {
 CHOSEN: LiteralString = f"""
     WITH chosen AS MATERIALIZED (
         SELECT flags.*,
-               EXISTS (
-                   SELECT FROM project_environments
+               ARRAY(
+                   SELECT environment
+                     FROM project_environments
                     WHERE project_id = flags.project_id
-                      AND environment = %(environment)s) AS is_placed
+                      AND (%(environment)s::text IS NULL OR environment = %(environment)s)) AS places
           FROM flags
           JOIN projects ON projects.id = flags.project_id
          WHERE flags.archived_at IS NULL
@@ -47,19 +48,28 @@ DOCUMENT: LiteralString = f"""
         SELECT strategies.*, chosen.name AS flag
           FROM chosen
           JOIN strategies ON strategies.flag_id = chosen.id
-         WHERE chosen.is_placed
-           AND strategies.environment = %(environment)s
+         WHERE strategies.environment = ANY(chosen.places)
     ),
     placed_variants AS MATERIALIZED (
         SELECT variants.*
           FROM chosen
           JOIN variants ON variants.flag_id = chosen.id
-         WHERE chosen.is_placed
-           AND variants.environment = %(environment)s
+         WHERE variants.environment = ANY(chosen.places)
+    ),
+    used_segments AS (
+        SELECT *
+          FROM segments
+         WHERE id IN (
+                SELECT segment_id
+                  FROM strategy_segments
+                  JOIN placed_strategies ON placed_strategies.id = strategy_id)
     ),
     used_fields AS (
         SELECT condition ->> 'contextName' AS name
           FROM placed_strategies, json_array_elements(constraints) AS condition
+     UNION
+        SELECT condition ->> 'contextName'
+          FROM used_segments, json_array_elements(constraints) AS condition
      UNION
         SELECT parameters ->> 'stickiness' FROM placed_strategies
      UNION
@@ -73,8 +83,13 @@ DOCUMENT: LiteralString = f"""
                + (SELECT coalesce(sum(octet_length(type) + octet_length(value)), 0)
                     FROM flag_tags
                    WHERE flag_id IN (SELECT id FROM chosen))
+               + (SELECT coalesce(sum(octet_length(url) + coalesce(octet_length(title), 0)), 0)
+                    FROM flag_links
+                   WHERE flag_id IN (SELECT id FROM chosen))
                + (SELECT coalesce(sum(octet_length(parameters::text) + octet_length(constraints::text)), 0)
                     FROM placed_strategies)
+               + (SELECT coalesce(sum(coalesce(octet_length(description), 0) + octet_length(constraints::text)), 0)
+                    FROM used_segments)
                + (SELECT coalesce(sum(coalesce(octet_length(payload_value), 0) + octet_length(overrides::text)), 0)
                     FROM placed_variants)
                + (SELECT coalesce(sum(octet_length(legal_values::text)), 0)
@@ -93,7 +108,7 @@ DOCUMENT: LiteralString = f"""
                        'archived', false) ORDER BY name COLLATE "C"), '[]')
               FROM chosen),
         'featureStrategies', (
-            SELECT coalesce(json_agg(json_build_object(
+            SELECT coalesce(json_agg(json_merge(json_build_object(
                        'id', id,
                        'featureName', flag,
                        'name', name,
@@ -107,26 +122,30 @@ DOCUMENT: LiteralString = f"""
                            SELECT coalesce(json_agg(segment_id ORDER BY segments.name COLLATE "C"), '[]')
                              FROM strategy_segments
                              JOIN segments ON segments.id = segment_id
-                            WHERE strategy_id = placed_strategies.id)
-                   ) ORDER BY flag COLLATE "C", sort_order, created_at, id COLLATE "C"), '[]')
+                            WHERE strategy_id = placed_strategies.id)),
+                       CASE WHEN %(environment)s::text IS NULL THEN json_build_object('environment', environment) END
+                   ) ORDER BY flag COLLATE "C", environment COLLATE "C", sort_order, created_at, id COLLATE "C"), '[]')
               FROM placed_strategies),
         'featureEnvironments', (
             SELECT coalesce(json_agg(json_build_object(
                        'name', name,
                        'featureName', name,
-                       'environment', environments.name,
-                       'enabled', is_placed AND EXISTS (
+                       'environment', place,
+                       'enabled', place = ANY(places) AND EXISTS (
                            SELECT FROM flag_environments
                             WHERE flag_id = chosen.id
-                              AND environment = environments.name
+                              AND environment = place
                               AND enabled),
                        'variants', (
-                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name COLLATE "C"), '[]')
+                           SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY position, variants.name), '[]')
                              FROM placed_variants AS variants
                             WHERE flag_id = chosen.id
+                              AND environment = place
                               AND strategy_id IS NULL)
-                   ) ORDER BY name COLLATE "C"), '[]')
-              FROM chosen),
+                   ) ORDER BY name COLLATE "C", place COLLATE "C"), '[]')
+              FROM chosen,
+                   unnest(CASE WHEN %(environment)s::text IS NULL THEN places
+                               ELSE ARRAY[%(environment)s] END) AS place),
         'contextFields', (
             SELECT coalesce(json_agg(json_build_object(
                        'name', name,
@@ -137,12 +156,13 @@ DOCUMENT: LiteralString = f"""
               FROM context_fields
              WHERE name IN (SELECT name FROM used_fields)),
         'segments', (
-            SELECT coalesce(json_agg(json_build_object('id', id, 'name', name) ORDER BY name COLLATE "C"), '[]')
-              FROM segments
-             WHERE id IN (
-                    SELECT segment_id
-                      FROM strategy_segments
-                      JOIN placed_strategies ON placed_strategies.id = strategy_id)),
+            SELECT coalesce(json_agg(json_build_object(
+                       'id', id,
+                       'name', name,
+                       'description', description,
+                       'project', project_id,
+                       'constraints', constraints) ORDER BY name COLLATE "C"), '[]')
+              FROM used_segments),
         'tagTypes', (
             SELECT coalesce(json_agg({tag_types.RECORD} ORDER BY name COLLATE "C"), '[]')
               FROM tag_types
@@ -162,20 +182,29 @@ DOCUMENT: LiteralString = f"""
                                     ORDER BY parents.name COLLATE "C") AS list
                       FROM flag_dependencies
                       JOIN flags AS parents ON parents.id = parent_id
-                     GROUP BY child_id) AS parents ON child_id = chosen.id))::text END AS body,
+                     GROUP BY child_id) AS parents ON child_id = chosen.id),
+        'links', (
+            SELECT coalesce(json_agg(json_build_object('feature', name, 'links', list) ORDER BY name COLLATE "C"), '[]')
+              FROM chosen
+              JOIN (SELECT flag_id,
+                           json_agg(json_build_object('id', id::text, 'url', url, 'title', title) ORDER BY id) AS list
+                      FROM flag_links
+                     GROUP BY flag_id) AS links ON flag_id = chosen.id))::text END AS body,
            (SELECT coalesce(json_agg(name ORDER BY name COLLATE "C"), '[]') FROM chosen) AS names
-      FROM environments
-     WHERE environments.name = %(environment)s
+     WHERE %(environment)s::text IS NULL
+        OR EXISTS (SELECT FROM environments WHERE name = %(environment)s)
 """
 
 
-def export(conn: Connection, environment: str, selectors: Mapping[str, Any], viewer: int | None) -> DictRow | None:
+def export(
+    conn: Connection, environment: str | None, selectors: Mapping[str, Any], viewer: int | None
+) -> DictRow | None:
     """Return body (ExportDocument as JSON text) and names of the selected live flags that the viewer can see.
 
-    None if the environment does not exist. body is None if the texts of the flags exceed PAGE_BYTES. selectors: keys of
-    SELECTORS with their values. A flag must match all of them.
+    None if the environment does not exist. body is None if the texts of the flags exceed PAGE_BYTES. environment None:
+    all, and each strategy names its own. selectors: keys of SELECTORS with their values. A flag must match all of them.
     """
-    condition: LiteralString = " AND ".join(SELECTORS[name] for name in selectors)
+    condition: LiteralString = " AND ".join(SELECTORS[name] for name in selectors) or "true"
     params = {**selectors, "environment": environment, "viewer": viewer, "max_bytes": PAGE_BYTES}
     return one(conn, f"{CHOSEN}{condition}{DOCUMENT}", params)
 
@@ -197,7 +226,7 @@ def lock_imports(conn: Connection, project: str) -> None:
 
 
 HOLD_SEGMENTS = """
-    SELECT id, name
+    SELECT id, name, constraints
       FROM segments
      WHERE name = ANY(%(names)s::text[])
        AND (project_id IS NULL OR project_id = %(project)s)
@@ -206,6 +235,6 @@ HOLD_SEGMENTS = """
 """
 
 
-def hold_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, int]:
-    """Lock the segments with these names that the project can use FOR SHARE. Return their ids by name."""
-    return {row["name"]: row["id"] for row in rows(conn, HOLD_SEGMENTS, {"names": list(names), "project": project})}
+def hold_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, DictRow]:
+    """Lock the segments with these names that the project can use FOR SHARE. Return id and constraints by name."""
+    return {row["name"]: row for row in rows(conn, HOLD_SEGMENTS, {"names": list(names), "project": project})}

@@ -9,7 +9,7 @@ from sql.database import Connection, as_json, one, rows, run, value
 from sql.flags import records as flag_records
 
 LIST: LiteralString = f"""
-    SELECT (SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
+    SELECT (SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY position, variants.name), '[]')
               FROM variants
              WHERE variants.flag_id = flag.id
                AND variants.environment = flag.environment
@@ -27,7 +27,7 @@ def list_each(conn: Connection, flags: Sequence[Mapping[str, Any]]) -> list[list
 
 GET: LiteralString = f"""
     SELECT json_build_object('version', 1, 'variants', (
-               SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY variants.name), '[]')
+               SELECT coalesce(json_agg({flag_records.VARIANT} ORDER BY position, variants.name), '[]')
                  FROM variants
                 WHERE flag_id = flags.id
                   AND environment = project_environments.environment
@@ -74,18 +74,22 @@ DELETE = """
 
 INSERT = """
     INSERT INTO variants (flag_id, environment, strategy_id, name, weight, weight_type, stickiness,
-                          payload_type, payload_value, overrides)
+                          payload_type, payload_value, overrides, position)
     SELECT "flagId", environment, "strategyId", name, weight, "weightType", stickiness,
-           payload ->> 'type', payload ->> 'value', coalesce(overrides, '[]')
+           payload ->> 'type', payload ->> 'value', coalesce(overrides, '[]'), coalesce(position, 0)
       FROM json_to_recordset(%(owners)s::json)
         AS owner ("flagId" bigint, environment text, "strategyId" text, variants json)
      CROSS JOIN json_to_recordset(variants)
-        AS variant (name text, weight integer, "weightType" text, stickiness text, payload json, overrides json)
+        AS variant (name text, weight integer, "weightType" text, stickiness text, payload json, overrides json,
+                    position integer)
 """
 
 
 def insert(conn: Connection, owners: Sequence[Mapping[str, Any]]) -> None:
-    """Insert balanced variants: [{flagId, environment, strategyId (None: of the flag itself), variants}]."""
+    """Insert balanced variants: [{flagId, environment, strategyId (None: of the flag itself), variants}].
+
+    A variant with a position keeps its place in the list. By default, the order is that of the names.
+    """
     if any(owner["variants"] for owner in owners):
         run(conn, INSERT, {"owners": as_json(owners)})
 

@@ -165,15 +165,15 @@ LOCK_BY_LOGIN: LiteralString = f"""
     SELECT {LOGGED}
       FROM users
      WHERE deleted_at IS NULL
-       AND account_type = 'User'
+       AND account_type = %(account_type)s
        AND (username = %(login)s::text OR email = %(email)s::text)
        FOR UPDATE
 """
 
 
-def lock_by_login(conn: Connection, login: str) -> dict[str, Any] | None:
+def lock_by_login(conn: Connection, login: str, account_type: str = "User") -> dict[str, Any] | None:
     """Lock a user by user name (case-sensitive) or e-mail. Return the same as insert(), or None."""
-    return value(conn, LOCK_BY_LOGIN, {"login": login, "email": login.lower()})
+    return value(conn, LOCK_BY_LOGIN, {"login": login, "email": login.lower(), "account_type": account_type})
 
 
 LOCK: LiteralString = f"""

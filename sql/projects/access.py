@@ -82,11 +82,14 @@ def get(conn: Connection, project_id: str) -> str:
     return value(conn, ACCESS, {"id": project_id})
 
 
+Holder = Literal["user", "group"]
+
+
 class RoleGrant(NamedTuple):
     """A role that a user or a group has in a project."""
 
     role: int
-    holder: Literal["user", "group"]
+    holder: Holder
     id: int
 
 

@@ -2,16 +2,21 @@
 
 from typing import LiteralString
 
-from sql.applications import MAX_LISTED_INSTANCES
+from sql.applications import MAX_LISTED_INSTANCES, page_of
 from sql.database import Connection, value
 
-# name:version, as SDKs report themselves.
-SDKS: LiteralString = """
-    (SELECT coalesce(json_agg(json_build_object('name', sdk, 'versions', numbers) ORDER BY sdk), '[]')
-       FROM (SELECT split_part(version, ':', 1) AS sdk,
-                    array_remove(array_agg(split_part(version, ':', 2) ORDER BY version), '') AS numbers
-               FROM unnest(versions) AS version
-              GROUP BY sdk) AS named)
+# SDKs report name:version.
+RECORD: LiteralString = """
+    json_build_object(
+        'name', name,
+        'environments', environments,
+        'instances', coalesce(instances, '{}'),
+        'sdks', (
+            SELECT coalesce(json_agg(json_build_object('name', sdk, 'versions', numbers) ORDER BY sdk), '[]')
+              FROM (SELECT split_part(version, ':', 1) AS sdk,
+                           array_remove(array_agg(split_part(version, ':', 2) ORDER BY version), '') AS numbers
+                      FROM unnest(versions) AS version
+                     GROUP BY sdk) AS named))
 """
 
 LIST: LiteralString = f"""
@@ -32,24 +37,8 @@ LIST: LiteralString = f"""
               FROM application_instances
              WHERE app_name = name
                AND environment = ANY(environments)) AS registered
-         WHERE strpos(lower(concat_ws(' ', name, environments::text, versions::text)), lower(%(query)s)) > 0
-    ),
-    page AS (
-        SELECT *, CASE WHEN %(descending)s THEN -place ELSE place END AS number
-          FROM matching
-         ORDER BY number
-         LIMIT %(limit)s
-        OFFSET %(offset)s
-    )
-    SELECT json_build_object(
-               'applications', (
-                   SELECT coalesce(json_agg(json_build_object(
-                              'name', name,
-                              'environments', environments,
-                              'instances', coalesce(instances, '{{}}'),
-                              'sdks', {SDKS}) ORDER BY number), '[]')
-                     FROM page),
-               'total', (SELECT count(*) FROM matching))::text
+         WHERE strpos(lower(concat_ws(' ', name, array_to_string(environments || versions, ' '))), lower(%(query)s)) > 0
+    ){page_of(RECORD)}
 """
 
 

@@ -15,3 +15,13 @@ MEAN_DAYS: LiteralString = "CASE WHEN days IS NULL THEN 0 ELSE trim_scale(greate
 
 # Whether a flag is potentially stale: it is not marked stale, but older than the lifetime of its type.
 POTENTIALLY_STALE: LiteralString = f"stale_since IS NULL AND NOT ({ACTIVE})"
+
+# Counts of live flags. Add AND with the project.
+FLAG_COUNTS: LiteralString = f"""
+    SELECT count(*) AS total,
+           count(*) FILTER (WHERE {ACTIVE}) AS active,
+           count(*) FILTER (WHERE stale_since IS NOT NULL) AS stale
+      FROM flags
+      JOIN flag_types ON flag_types.id = flags.type
+     WHERE archived_at IS NULL
+"""

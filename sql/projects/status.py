@@ -4,7 +4,7 @@ from typing import LiteralString
 
 from sql.database import Connection, value
 from sql.flags.stages import ENTERED
-from sql.projects.health import ACTIVE, HEALTH
+from sql.projects.health import FLAG_COUNTS, HEALTH
 
 
 def stage(name: LiteralString) -> LiteralString:
@@ -50,11 +50,7 @@ GET: LiteralString = f"""
                     WHERE project_id = %(id)s
                       AND deleted_at IS NULL),
                'staleFlags', json_build_object('total', total - active))::text
-      FROM (SELECT count(*) AS total, count(*) FILTER (WHERE {ACTIVE}) AS active
-              FROM flags
-              JOIN flag_types ON flag_types.id = flags.type
-             WHERE project_id = %(id)s
-               AND archived_at IS NULL) AS counts
+      FROM ({FLAG_COUNTS} AND project_id = %(id)s) AS counts
 """
 
 

@@ -19,8 +19,9 @@ def mask(secret: str) -> str:
 
 
 INSERT = """
-    INSERT INTO api_keys (name, kind, digest, secret, mask, environment, expires_at, origins)
-    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(mask)s, %(environment)s, %(expires_at)s, %(origins)s::text[])
+    INSERT INTO api_keys (name, kind, digest, secret, mask, environment, expires_at, origins, created_at)
+    VALUES (%(name)s, %(kind)s, %(digest)s, %(secret)s, %(mask)s, %(environment)s, %(expires_at)s, %(origins)s::text[],
+            coalesce(%(created_at)s, now()))
     RETURNING id
 """
 
@@ -35,8 +36,9 @@ def insert(
     kind: str = "admin",
     environment: str | None = None,
     projects: Sequence[str] = (),
-    expires_at: datetime | None = None,
+    expires_at: datetime | str | None = None,
     origins: Sequence[str] | None = None,
+    created_at: str | None = None,
 ) -> int:
     """Insert a token and return its id. environment None: all. projects (): all. origins None: the setting's."""
     params: dict[str, Any] = {
@@ -48,6 +50,7 @@ def insert(
         "environment": environment,
         "expires_at": expires_at,
         "origins": None if origins is None else list(origins),
+        "created_at": created_at,
     }
     key_id = value(conn, INSERT, params)
     if projects:

@@ -110,7 +110,7 @@ def test_pages_about_scaling_and_proxies_set_only_existing_settings():
     text, proxies = (page.read_text(encoding="utf-8") for page in (SCALING, PROXY))
     defaults = {setting.name: setting.default for setting in settings.SETTINGS}
     named = {*re.findall(r"\b([A-Z]{3,}(?:_[A-Z]+)*(?:_(?=…))?)(?=[`=…])", text)}
-    assert named - defaults.keys() == {"LOGIN_", "MAX_", "INIT_ADMIN_", "PGPASSWORD"}
+    assert named - defaults.keys() == {"LOGIN_", "MAX_", "INIT_", "IMPORT_", "PGPASSWORD"}
     assert {*re.findall(r"`([A-Z_]{4,})[`=]", proxies)} <= defaults.keys()
     each = int(defaults["WEB_CONCURRENCY"] or 0) * int(defaults["DATABASE_POOL_SIZE"] or 0)
     assert f"With the defaults a service takes {each} at most" in text

@@ -261,7 +261,7 @@ def test_a_project_lists_the_applications_that_use_its_flags(world, alice, conn)
     assert alice.get(f"{PROJECT}?offset=1").json == {"applications": [shop], "total": 2}
     for query in ("SHO", "prod", "node:6"):
         assert alice.get(f"{PROJECT}?query={query}").json == {"applications": [shop], "total": 1}
-    for query in ("unused", "100%25", "hermes"):
+    for query in ("unused", "100%25", "hermes", "{", ","):
         assert alice.get(f"{PROJECT}?query={query}").json == {"applications": [], "total": 0}
     fixtures.update(conn, "flags", flag, archived_at=NOW, deleted_at=NOW)
     assert alice.get(PROJECT).json["total"] == 0

@@ -214,9 +214,10 @@ def test_a_number_that_is_too_large_is_refused(alice: Caller) -> None:
 
 def test_a_comparison_has_a_result_for_each_combination(world: World, alice: Caller) -> None:
     add_strategy(alice, constraints=[USER_7])
-    world.flag("banner", enabled_in=("production",))
+    world.project("small", environments=("production",))
+    world.flag("banner", "small", enabled_in=("production",))
     context = {"userId": "7, 8,,7", "vip": True, "properties": {"plan": "gold,silver"}}
-    body = {"environments": ["production", "development"], "projects": ["default"], "context": context}
+    body = {"environments": ["production", "development"], "projects": ["default", "small"], "context": context}
     response = alice.post(f"{PATH}/advanced", json=body)
     assert response.status_code == 200, response.text
     given = {"userId": "7, 8,,7", "properties": {"vip": True, "plan": "gold,silver"}}
@@ -228,6 +229,7 @@ def test_a_comparison_has_a_result_for_each_combination(world: World, alice: Cal
         ({"vip": True, "plan": plan, "userId": user}, user == "7") for plan in ("gold", "silver") for user in ("7", "8")
     ]
     assert [one["isEnabled"] for one in banner["environments"]["production"]] == [True] * 4
+    assert banner["environments"]["development"] == []
     assert {one["environment"] for one in checkout["environments"]["production"]} == {"production"}
 
 
@@ -245,30 +247,38 @@ def test_a_comparison_shows_what_the_playground_shows(alice: Caller) -> None:
     assert [result] == playground(alice, context=context)["features"]
 
 
-def test_a_comparison_names_every_environment(world: World, alice: Caller) -> None:
-    world.project("small", environments=("production",))
-    world.flag("elsewhere", "small")
-    body = {"environments": ["development", "production"], "projects": ["small"], "context": {}}
-    [flag] = alice.post(f"{PATH}/advanced", json=body).json["features"]
-    assert {name: len(results) for name, results in flag["environments"].items()} == {"development": 0, "production": 1}
-
-
 def test_a_comparison_is_limited(world: World, alice: Caller) -> None:
     many = ",".join(map(str, range(100)))
     body = {"environments": ["development"], "context": {"userId": many, "appName": many, "sessionId": "1,"}}
     assert len(alice.post(f"{PATH}/advanced", json=body).json["features"][0]["environments"]["development"]) == 10_000
+    # No flag makes no result, whatever the number of contexts.
+    world.project("empty")
+    everything = {str(field): many for field in range(20)}
+    empty = alice.post(f"{PATH}/advanced", json=body | {"projects": ["empty"], "context": everything})
+    assert empty.json["features"] == []
+    long = {str(field): "x" * 1000 for field in range(10)}
+    message = "context: makes results of more than 67108864 bytes"
+    assert refused(alice.post(f"{PATH}/advanced", json=body | {"context": body["context"] | long})) == message
     world.flag("banner")
-    message = "context: makes 20000 results of all flags; the maximum is 10000"
-    assert refused(alice.post(f"{PATH}/advanced", json=body)) == message
+    message = "context: makes more than 10000 results of all flags and environments"
+    for context in (body["context"], everything):
+        assert refused(alice.post(f"{PATH}/advanced", json=body | {"context": context})) == message
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({}, "environments: is required"),
-        ({"environments": ["nowhere"]}, "environment: must be an existing environment, not nowhere"),
-        ({"environments": ["development"], "projects": ["hidden"]}, "projects: unknown projects: hidden"),
-    ],
-)
-def test_an_invalid_comparison_is_refused(alice: Caller, body: Json, message: str) -> None:
-    assert refused(alice.post(f"{PATH}/advanced", json=body)) == message
+def test_a_comparison_of_no_environment_is_empty(alice: Caller) -> None:
+    body = {"environments": [], "projects": ["default"], "context": {"userId": "7", "properties": {}}}
+    assert alice.post(f"{PATH}/advanced", json=body).json == {"input": body, "features": []}
+
+
+def test_a_comparison_hides_other_projects(world: World, alice: Caller, victor: Caller) -> None:
+    world.project("apollo", mode="private")
+    world.flag("secret", "apollo")
+    body = {"environments": ["development"], "context": {}}
+    for caller, names in ((alice, ["checkout", "secret"]), (victor, ["checkout"])):
+        found = caller.post(f"{PATH}/advanced", json=body).json["features"]
+        assert [flag["name"] for flag in found] == names
+    for change, message in (
+        ({"environments": ["development", "nowhere"]}, "environment: must be an existing environment, not nowhere"),
+        ({"projects": ["apollo"]}, "projects: unknown projects: apollo"),
+    ):
+        assert refused(victor.post(f"{PATH}/advanced", json=body | change)) == message

@@ -88,6 +88,7 @@ def flag(_: World, caller: Caller) -> Json:
     body = {"name": "checkout", "type": "experiment", "description": "One page.", "impressionData": True, "stale": True}
     created = posted(caller, base, body | {"tags": tags})
     assert caller.post(f"{ADMIN}/{base}/checkout/dependencies", json={"feature": "parent"}).status_code == 200
+    assert caller.post(f"{ADMIN}/{base}/checkout/link", json={"url": "https://example.org"}).status_code == 204
     assert caller.post(f"{ADMIN}/{base}/checkout/favorites").status_code == 200
     variants = [{"name": name, "weight": 500, "weightType": "variable", "stickiness": "default"} for name in "ab"]
     place = f"{base}/checkout/environments/development"
@@ -206,7 +207,7 @@ class Sendable:
 
 OF_USERS = {"isAPI": True, "username": "other", "imageUrl": "https://example.org/a.png", "accountType": "Other"}
 OF_FLAGS = {"name": "other", "project": "apollo", "enabled": False, "archived": True, "favorite": False}
-OF_FLAGS |= {"environments": [], "tags": [], "children": ["other"], "dependencies": [], "variants": []}
+OF_FLAGS |= {"environments": [], "tags": [], "children": ["other"], "dependencies": [], "variants": [], "links": []}
 OF_PROJECTS = {"environments": [], "featureNaming": {"pattern": "x"}, "favorite": False, "owners": []}
 OF_STRATEGY_TYPES = {"name": "other", "displayName": "By host", "editable": False, "deprecated": False}
 PROJECT_RECORDS = ("project", "projectCreated", "projectOverview", "legacyProjectOverview", "healthReport")
@@ -512,7 +513,6 @@ def test_what_only_unleash_has_is_ignored(world: World, alice: Caller, value: An
     environment = f"{flags}/f/environments/development/strategies"
     tag = {"type": "simple", "value": "beta"}
     sent = {
-        "flag": [("POST", flags, {"name": "g"}), ("PUT", f"{flags}/f", {})],
         "strategy": [
             ("POST", environment, {"name": "default"}),
             ("PUT", f"{environment}/{strategy}", {}),
@@ -555,9 +555,8 @@ def test_what_only_unleash_has_is_ignored(world: World, alice: Caller, value: An
             response = alice.request(method, path, json=extra | body)
             assert response.status_code < 300, (record, path, response.text)
     assert user == alice.get(f"{ADMIN}/user-admin/{alice.id}").json | {"inviteLink": ""}
-    for path, name in ((f"{flags}/f", "links"), (f"{environment}/{strategy}", "milestoneId")):
-        patch = [{"op": "add", "path": f"/{name}", "value": value}]
-        assert alice.request("PATCH", path, json=patch).status_code == 200
+    patch = [{"op": "add", "path": "/milestoneId", "value": value}]
+    assert alice.request("PATCH", f"{environment}/{strategy}", json=patch).status_code == 200
     lists = {"addedTags": [tag | {"color": value}], "removedTags": [tag | {"value": "old", "color": value}]}
     assert alice.put(f"{ADMIN}/features/f/tags", json=lists).status_code == 200
     assert alice.put(f"{ADMIN}/projects/default/tags", json={"features": ["f"], "tags": lists}).status_code == 200

@@ -79,6 +79,8 @@ PAGES = (
     Example("/admin/context-fields/{field}"),
     Example("/admin/environments"),
     Example("/admin/tag-types"),
+    Example("/admin/import"),
+    Example("/admin/import", VIEWER, 403),
     Example("/admin/applications"),
     Example("/admin/applications/{application}"),
     Example("/login", None),

@@ -48,6 +48,11 @@ def tag(conn: Connection, flag_id: int, type: str, value: str) -> None:
     conn.execute("INSERT INTO flag_tags VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", [flag_id, type, value])
 
 
+def link(conn: Connection, flag_id: int, url: str, title: str | None = None) -> str:
+    """A link of a flag. Returns its id."""
+    return str(insert(conn, "flag_links", flag_id=flag_id, url=url, title=title)["id"])
+
+
 def add_flag_environment(conn: Connection, flag_id: int, environment: str, *, enabled: bool = False) -> None:
     insert(conn, "flag_environments", flag_id=flag_id, environment=environment, enabled=enabled)
 

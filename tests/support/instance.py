@@ -26,6 +26,7 @@ SETTINGS = {
     "DATABASE_POOL_SIZE": 16,
     "INIT_ADMIN_PASSWORD": "the administrator's password",
     "INIT_ADMIN_API_TOKENS": (ADMIN_KEY,),
+    **dict.fromkeys((*(f"INIT_{kind}_API_TOKENS" for kind in ("CLIENT", "BACKEND", "FRONTEND")), "IMPORT_FILE")),
 }
 
 

@@ -534,6 +534,14 @@ def make_flags(story: Story) -> None:
     untagged = event("feature-untagged", "hermes/post", preData=SUN)
     story.step("max", "DELETE tags/simple/sun", None, untagged, event("tag-deleted", data=SUN))
     assert story.people["victor"].get("/api/admin/features/launch/tags").status_code == 404
+    link, other = ({"url": f"https://issues.example.com/{number}", "title": None} for number in (1, 2))
+    path = "projects/hermes/features/letter/link"
+    story.step("olga", f"POST {path}", link, event("feature-link-added", "hermes/letter", data=link))
+    [found] = story.read("/api/admin/projects/hermes/features/letter")["links"]
+    updated = event("feature-link-updated", "hermes/letter", data=other, preData=link)
+    story.step("olga", f"PUT {path}/{found['id']}", other, updated)
+    removed = event("feature-link-removed", "hermes/letter", preData=other)
+    story.step("olga", f"DELETE {path}/{found['id']}", None, removed)
 
 
 def change_flags(story: Story) -> None:

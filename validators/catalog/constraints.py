@@ -13,11 +13,14 @@ from validators.fields import Boolean, DateTime, ListOf, OneOf, Text
 OPERATORS = frozenset(
     """
     IN NOT_IN STR_CONTAINS STR_STARTS_WITH STR_ENDS_WITH NUM_EQ NUM_GT NUM_GTE NUM_LT NUM_LTE DATE_AFTER DATE_BEFORE
-    SEMVER_EQ SEMVER_GT SEMVER_LT
+    SEMVER_EQ SEMVER_GT SEMVER_GTE SEMVER_LT SEMVER_LTE REGEX IN_CIDR
     """.split()  # noqa: SIM905 (so many quotes would hide the words)
 )
 DATE_OPERATORS = frozenset({"DATE_AFTER", "DATE_BEFORE"})
 NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,2})?", re.ASCII)
+# The lengths of a regular expression, and of the value of every other operator.
+PATTERN_MAX = 1000
+VALUE_MAX = 100
 # https://semver.org, 2.0.0: no leading zeros in numbers, and no v before them.
 SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -41,14 +44,16 @@ class Constraint(Body):
 
     example: ClassVar = {"contextName": "country", "operator": "IN", "values": ["NO", "SE"]}
     beyond_json_schema: ClassVar = (
-        "must be a number|must be a date-time|must be a version|at least one value|is required"
+        f"must be a number|must be a date-time|must be a version|at least one value|is required|at most {VALUE_MAX} "
     )
 
     contextName = Text(min=1, max=100, required=True, description="Name of the context field.")
     operator = OneOf(OPERATORS, "one of the operators", required=True, description="Operator of the comparison.")
     values = ListOf(Operand(min=1, max=100), load_default=list, description="Values, for operators that take several.")
     value = Operand(
-        max=100, description="Value, for an operator that takes only one: a number, a date-time or a version."
+        max=PATTERN_MAX,
+        description="Value, for an operator that takes only one: a number, a date-time, a version or, for REGEX, a "
+        "regular expression in the syntax of RE2.",
     )
     inverted = Boolean(load_default=False, description="Whether the result is inverted.")
     caseInsensitive = Boolean(load_default=False, description="Whether the comparison ignores case.")
@@ -57,11 +62,14 @@ class Constraint(Body):
     def check_values(self, data: dict[str, Any], **_: Any) -> None:
         """Require the values that the operator needs: at least one value, or one of the right type."""
         kind = data["operator"].partition("_")[0]
-        if kind == "STR" and not data["values"]:
+        if (kind == "STR" or data["operator"] == "IN_CIDR") and not data["values"]:
             raise ValidationError("must have at least one value", "values")
-        if kind in ("NUM", "DATE", "SEMVER"):
-            if "value" not in data:
-                raise ValidationError("is required with this operator", "value")
+        # In the engine of the SDKs, an empty regular expression matches everybody.
+        if (kind in VALUE_CHECKS and "value" not in data) or (kind == "REGEX" and not data.get("value")):
+            raise ValidationError("is required with this operator", "value")
+        if kind != "REGEX" and len(data.get("value", "")) > VALUE_MAX:
+            raise ValidationError(f"must be at most {VALUE_MAX} characters long with this operator", "value")
+        if kind in VALUE_CHECKS:
             VALUE_CHECKS[kind](data["value"])
 
     @post_load

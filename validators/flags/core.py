@@ -10,10 +10,10 @@ from validators.catalog.tags import Tag
 from validators.fields import DESCRIPTION_MAX, Boolean, ListOf, Name, Nested, OneOf, Text
 from validators.flags.json_patch import PatchOperation, patched_properties
 from validators.query_fields import Repeated
-from validators.returned import UNLEASH_ONLY, ResponseOnly
+from validators.returned import ResponseOnly
 
-TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission"})
-TYPE_WORDS = "experiment, kill-switch, release, operational or permission"
+TYPES = frozenset({"experiment", "kill-switch", "release", "operational", "permission", "sunset"})
+TYPE_WORDS = "experiment, kill-switch, release, operational, permission or sunset"
 CHANGEABLE = ("type", "description", "stale", "impressionData")
 # Our choice: a limit, because each event of a flag contains all tags of the flag.
 MAX_TAGS = 100
@@ -21,8 +21,7 @@ MAX_TAGS = 100
 PATH = "/api/admin/projects/{projectId}/features/{featureName}"
 FLAG = ResponseOnly(
     "flag featureSearch",  # Search hits have dependencyType and segments.
-    ignored=("createdAt", "archivedAt", "lastSeenAt", "lifecycle", "collaborators", "dependencyType", "segments")
-    + UNLEASH_ONLY["flag"],
+    ignored=("createdAt", "archivedAt", "lastSeenAt", "lifecycle", "collaborators", "dependencyType", "segments"),
     read_only={
         "name": "",
         "project": f"POST {PATH}/changeProject",
@@ -34,6 +33,7 @@ FLAG = ResponseOnly(
         "children": f"POST {PATH}/dependencies",
         "dependencies": f"POST {PATH}/dependencies",
         "variants": f"PUT {PATH}/environments/{{environment}}/variants",
+        "links": f"POST {PATH}/link",
         "createdBy": "",
     },
 )
@@ -110,7 +110,7 @@ class PatchedFlag(UpdateFlag):
 # Our choice: a patch that removes the description sets it to null. The other properties cannot be removed.
 def patched_flag(record: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Apply a JSON Patch to a flag. Return what can change as UpdateFlag does, or raise ValidationError."""
-    wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE, UNLEASH_ONLY["flag"])
+    wanted = dict.fromkeys(CHANGEABLE) | patched_properties(record, operations, CHANGEABLE)
     return read(PatchedFlag(), wanted, lambda: record)
 
 

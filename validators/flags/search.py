@@ -63,13 +63,17 @@ class UserIdFilter(ValueFilter):
         return [int(word) for word in values]
 
 
-class StateFilter(ValueFilter):
-    """A value filter with active and stale, loaded as False and True: whether a flag is stale."""
+class WordFilter(ValueFilter):
+    """A value filter with some of these words."""
+
+    def __init__(self, words: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.words = words.split()
 
     def read(self, values: list[str]) -> list[Any]:
-        if not set(values) <= {"active", "stale"}:
-            raise ValidationError("must be active, stale or both")
-        return [word == "stale" for word in values]
+        if not set(values) <= set(self.words):
+            raise ValidationError(f"must have only these values: {', '.join(self.words)}")
+        return values
 
 
 class SetFilter(Text):
@@ -119,7 +123,7 @@ class FeatureSearch(Query):
     """The query parameters of GET /api/admin/search/features, loaded for sql/flags/search.py."""
 
     beyond_json_schema: ClassVar[str] = (
-        "a valid date|user ids|active, stale|must be tags|must have at most|NUL|surrogates"
+        "a valid date|user ids|only these values|must be tags|must have at most|NUL|surrogates"
     )
 
     query = Text(
@@ -127,9 +131,15 @@ class FeatureSearch(Query):
     )
     project = ValueFilter(description="Ids of projects, such as IS:default or IS_NONE_OF:default,shop.")
     type = ValueFilter(description="Types of flags, such as IS_ANY_OF:release,experiment.")
-    state = StateFilter(description="IS:active or IS:stale.")
+    state = WordFilter("active stale", description="IS:active or IS:stale.")
     createdBy = UserIdFilter(
         description="Ids of the creators of flags, such as IS:1 or IS_ANY_OF:1,2. -42 means API tokens."
+    )
+    favorite = WordFilter("true false", description="IS:true returns your favourites, IS:false the other flags.")
+    lifecycle = WordFilter(
+        "initial pre-live live completed archived",
+        description="Stages: initial, pre-live, live, completed or archived. If it includes archived, archived flags "
+        "are found too, unless the parameter archived says otherwise.",
     )
     tag = TagFilter(description="Tags, such as INCLUDE:simple:beta or EXCLUDE_IF_ANY_OF:simple:a,simple:b.")
     segment = SetFilter(description="Names of segments that strategies use, such as INCLUDE:Beta testers.")
@@ -140,10 +150,13 @@ class FeatureSearch(Query):
     archived = OneOf(
         frozenset({"IS:true", "IS:false"}),
         "IS:true or IS:false",
-        load_default="IS:false",
-        description="IS:true returns archived flags, IS:false live ones.",
+        description="IS:true returns archived flags, IS:false live ones. Default: IS:false, unless lifecycle includes "
+        "archived.",
     )
     createdAt = DateFilter(description="Day of creation in UTC, such as IS_ON_OR_AFTER:2026-01-01.")
+    lastSeenAt = DateFilter(
+        description="Day in UTC when an application last reported the flag, such as IS_BEFORE:2026-01-01."
+    )
     sortBy = Text(
         load_default="createdAt",
         description="Sort key: createdAt, name, type, project, stale, lastSeenAt or environment:<name>.",
@@ -168,14 +181,17 @@ class FeatureSearch(Query):
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the arguments of sql/flags/search.py: filters and their values, the order, limit and offset."""
         values: dict[str, Any] = {}
-        names = ["archived" if data["archived"] == "IS:true" else "live"]
+        includes, stages = data.get("lifecycle", (False, ()))
+        # Our choice: a stage that asks for archived flags finds them, as in Unleash.
+        either = "archived" not in data and includes and "archived" in stages
+        names = ["existing" if either else "archived" if data.get("archived") == "IS:true" else "live"]
         texts = [text.strip() for text in data.get("query", "").split(",") if text.strip()]
         if len(texts) > MAX_TEXTS:
             raise ValidationError(f"must have at most {MAX_TEXTS} texts", "query")
         if texts:
             names.append("texts")
             values["texts"] = texts
-        for name in ("project", "type", "state", "createdBy"):
+        for name in ("project", "type", "state", "createdBy", "favorite", "lifecycle"):
             if name in data:
                 is_included, values[name] = data[name]
                 names.append(name if is_included else f"not_{name}")
@@ -186,9 +202,10 @@ class FeatureSearch(Query):
         if "status" in data:
             names.append("status")
             values["status_environments"], values["status_states"] = zip(*data["status"], strict=True)
-        if "createdAt" in data:
-            operator, values["day"] = data["createdAt"]
-            names.append("before" if operator == "IS_BEFORE" else "on_or_after")
+        for name in ("createdAt", "lastSeenAt"):
+            if name in data:
+                operator, values[name] = data[name]
+                names.append(f"{name}_{operator}")
         # Our choice: an unknown sort key is no error. The default order applies.
         sort = data["sortBy"] if data["sortBy"] in SORT_KEYS else "createdAt"
         if data["sortBy"].startswith(ENVIRONMENT_PREFIX):

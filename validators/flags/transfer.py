@@ -12,6 +12,7 @@ from validators.catalog.tag_types import CreateTagType
 from validators.fields import DAY, DESCRIPTION_MAX, Boolean, Integer, ListOf, Name, Nested, OneOf, Text, Trimmed
 from validators.flags.core import TYPE_WORDS, TYPES
 from validators.flags.dependencies import PARENT_VARIANTS
+from validators.flags.links import URL_MAX, FlagLink
 from validators.flags.strategies import StrategyInput, Variants
 from validators.flags.variants import Override, Payload, StrategyVariant, Variant
 from validators.returned import Ignored
@@ -60,6 +61,21 @@ class ExportFlags(Body):
         return body | {"selectors": selectors or {"environment": body["environment"]}}
 
 
+class ImportedLink(OpenBody, FlagLink):
+    """A link of one of the flags. It gets another id."""
+
+    url = Text(max=URL_MAX, required=True, description="URL of the page. Links without https: or http: are left out.")
+
+
+class ImportedLinks(OpenBody):
+    """The links of one of the flags, which replace those that it has."""
+
+    example: ClassVar[dict[str, Any]] = {"feature": "new-checkout", "links": [ImportedLink.example]}
+
+    feature = Name(required=True, description=FLAG_NAME)
+    links = ListOf(Nested(ImportedLink), required=True, description="The links of the flag.")
+
+
 class ImportedFeature(OpenBody):
     """The properties of a flag. Omitted properties of an existing flag keep their values."""
 
@@ -74,6 +90,7 @@ class ImportedFeature(OpenBody):
     description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Purpose of the flag.")
     stale = Boolean(description="Whether the flag is marked stale.")
     impressionData = Boolean(description="Whether SDKs emit impression events.")
+    links = ListOf(Nested(ImportedLink), description="Links of the flag, unless the list links has it.")
     project = Ignored("The project of the request counts.", "flag")
     archived = Ignored("Imported flags are live.", "flag")
 
@@ -152,12 +169,20 @@ class ImportedContextField(OpenBody, CreateContextField):
 
 
 class ImportedSegment(OpenBody):
-    """A segment that the strategies use. The instance must have a segment with this name."""
+    """A segment that the strategies use. If it does not exist, the import creates it with the constraints."""
 
-    example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers"}
+    example: ClassVar[dict[str, Any]] = {"id": 1, "name": "beta testers", "constraints": [Constraint.example]}
+    beyond_json_schema: ClassVar[str] = Constraint.beyond_json_schema
 
     id = Integer(min=1, required=True, description="Id that the strategies of this document use.")
     name = Text(min=1, max=255, required=True, description="Name of the segment.")
+    description = Text(max=DESCRIPTION_MAX, allow_none=True, load_default=None, description="Description.")
+    project = Text(
+        allow_none=True,
+        load_default=None,
+        description="Id of a project. With one, a new segment is for the project of the request, otherwise for all.",
+    )
+    constraints = ListOf(Nested(ImportedConstraint), description="Constraints. Without them, the segment must exist.")
 
 
 class ImportedTagType(OpenBody, CreateTagType):
@@ -222,7 +247,15 @@ class FlagDocument(OpenBody):
         "tagTypes": [],
         "featureTags": [ImportedTag.example],
         "dependencies": [],
+        "links": [ImportedLinks.example],
     }
+
+    @pre_load
+    def refuse_state_file(self, data: Any, **_: Any) -> Any:
+        """Refuse a state file of Unleash 3 to 5, which has other lists."""
+        if isinstance(data, dict) and data.get("version") in (1, 2, 3, 4):
+            raise ValidationError("must not be a state file. Import it with the command ./flags import FILE")
+        return data
 
     features = Entries(Nested(ImportedFeature), required=True, description="The flags.")
     featureStrategies = Entries(Nested(ImportedStrategy), required=True, description="Strategies of the flags.")
@@ -238,7 +271,7 @@ class FlagDocument(OpenBody):
         Nested(ImportedTag), description="Tags of the flags. If they are omitted, flags keep their tags."
     )
     dependencies = Entries(Nested(ImportedDependencies), load_default=list, description="Dependencies of the flags.")
-    links = ListOf(Raw(allow_none=True), description="Links of the flags. They are not kept.")
+    links = Entries(Nested(ImportedLinks), description="Links of the flags. Flags that are omitted keep their links.")
 
 
 class ImportFlags(Body):

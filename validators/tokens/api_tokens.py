@@ -42,6 +42,16 @@ class Origins(ListOf):
         return [ANY] if ANY in origins else origins
 
 
+class Secret(Text):
+    """A secret that an operator chose."""
+
+    def load_value(self, value: Any) -> str:
+        value = super().load_value(value)
+        if not (16 <= len(value) <= 255 and value.isprintable() and " " not in value):
+            raise ValidationError("must have 16 to 255 printable characters without spaces")
+        return value
+
+
 class Kind(OneOf):
     """The type of a token, ignoring case."""
 

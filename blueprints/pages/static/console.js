@@ -171,8 +171,8 @@ document.addEventListener("submit", (event) => {
   if (event.target.matches("form[data-send]")) {
     event.preventDefault();
     send(event.target);
-  } else if (event.target.method === "post") {
-    // A second click must not send a plain form twice.
+  } else if (event.target.method === "post" && !("download" in event.target.dataset)) {
+    // A second click must not send a plain form twice. After a download, the page is still there.
     if (event.target.getAttribute("aria-busy")) event.preventDefault();
     event.target.setAttribute("aria-busy", "true");
   }

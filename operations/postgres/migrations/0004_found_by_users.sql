@@ -51,3 +51,34 @@ UPDATE flags
          ORDER BY created_at, id
          LIMIT 1)
  WHERE created_by_user_id IS NULL;
+
+-- Unleash 8 has this type too.
+INSERT INTO flag_types (id, name, description, lifetime_days) VALUES
+    ('sunset', 'Sunset', 'Prepares the removal of an old feature.', 90);
+
+-- What moves in from Unleash stays as it was: the order of variants, and dependencies with variants on a disabled parent.
+ALTER TABLE variants ADD COLUMN position integer NOT NULL DEFAULT 0;
+ALTER TABLE flag_dependencies DROP CONSTRAINT flag_dependencies_variants_of_enabled;
+
+-- Flags have links to other pages, such as their issue. SDKs do not get them.
+CREATE TABLE flag_links (
+    id       bigint GENERATED ALWAYS AS IDENTITY,
+    flag_id  bigint NOT NULL,
+    url      text NOT NULL,
+    title    text,
+    CONSTRAINT flag_links_pkey PRIMARY KEY (id),
+    CONSTRAINT flag_links_flag_fkey FOREIGN KEY (flag_id) REFERENCES flags ON DELETE CASCADE,
+    CONSTRAINT flag_links_url_scheme CHECK (url ~* '^https?://')
+);
+CREATE INDEX flag_links_flag_idx ON flag_links (flag_id);
+CREATE OR REPLACE FUNCTION alters_client_flags(type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (type LIKE 'feature-%' AND type NOT LIKE 'feature-link-%'
+            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+           OR type LIKE 'segment-%'
+           OR type LIKE 'project-environment-%'
+           OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');
+
+-- Searches find all events of an import or a bulk change.
+ALTER TABLE events ADD COLUMN group_id bigint;
+CREATE INDEX events_group_idx ON events (group_id) WHERE group_id IS NOT NULL;

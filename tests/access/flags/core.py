@@ -28,7 +28,7 @@ TABLE = """
     DELETE /api/admin/projects/<project_id>/features/<feature_name>              hermes   202    403  403     403   403  202    403     403       401       -
     DELETE /api/admin/projects/<project_id>/features/<feature_name>              apollo   202    403  403     202   202  202    403     403       401       -
     DELETE /api/admin/projects/<project_id>/features/<feature_name>              nowhere  404    403  403     403   403  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          default  201    201  403     403   403  201    403     403       401       18
+    POST /api/admin/projects/<project_id>/features/<feature_name>/clone          default  201    201  403     403   403  201    403     403       401       19
     POST /api/admin/projects/<project_id>/features/<feature_name>/clone          hermes   201    403  403     403   403  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/clone          apollo   201    403  403     201   201  201    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/clone          nowhere  404    403  403     403   403  404    403     403       401       -

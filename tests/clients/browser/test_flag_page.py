@@ -33,6 +33,8 @@ FULL = {
         {"contextName": "userId", "operator": "STR_CONTAINS", "values": ["a", "b"], "value": "c"},
         {"contextName": "userId", "operator": "NUM_GT", "values": ["1"], "value": "5", "caseInsensitive": True},
         {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2025-12-31T23:00:00.500Z"},
+        {"contextName": "userId", "operator": "REGEX", "value": " ^\\d+\n$ "},
+        {"contextName": "userId", "operator": "IN_CIDR", "values": ["10.0.0.0/8", "::1"]},
     ],
     "variants": [
         {"name": "blue", "weight": 300, "weightType": "fix", "stickiness": "random"},

@@ -114,6 +114,33 @@ def test_a_token_can_expire(line):
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
 
 
+@pytest.mark.parametrize("kind", ["client", "admin"])
+@pytest.mark.parametrize("from_stdin", [False, True])
+def test_a_secret_from_a_file_is_not_printed(line, tmp_path, kind, from_stdin):
+    secret, file = f"{kind}-{from_stdin}-0123456789abcdef", tmp_path / "secret"
+    file.write_text(f"{secret}\n")
+    args = (*CREATE, "moved", "--type", kind, "--secret-file", "-" if from_stdin else str(file))
+    results = []
+    [logged_event] = line.events_of(lambda: results.append(line.run(*args, input=f"{secret}\n")))
+    row = newest(line)
+    assert (results[0].stdout, results[0].stderr) == ("", f"Created {kind} token {row['id']}.\n")
+    assert row["secret"] == (secret if kind == "client" else None)
+    assert bytes(row["digest"]) == hashlib.sha256(secret.encode()).digest()
+    assert secret not in str(logged_event)
+    assert line.refuses(*args, input=f"{secret}\n") == "secret: an API token with this secret already exists"
+
+
+@pytest.mark.parametrize("secret", ["", "x" * 15, "x" * 256, "a secret with spaces in it", "control\x07character"])
+def test_an_invalid_secret_is_refused(line, secret):
+    message = line.refuses(*CREATE, "x", "--type", "client", "--secret-file", "-", input=secret)
+    assert message == "secret: must have 16 to 255 printable characters without spaces"
+
+
+def test_a_secret_file_of_several_lines_is_refused(line):
+    message = line.refuses(*CREATE, "x", "--type", "client", "--secret-file", "-", input="x" * 20 + "\n" + "y" * 20)
+    assert message == "The secret file must have exactly one line."
+
+
 def test_the_limit_for_tokens_holds_for_commands(with_settings):
     message = with_settings(MAX_API_TOKENS=1).refuses(*CREATE, "x", "--type", "client")
     assert message.startswith("There can be at most 1 API token in this instance.")

@@ -67,7 +67,8 @@ def test_the_first_role_of_ones_own_comes_behind_them(make_database):
 
 def test_flag_types_have_their_lifetimes(conn):
     found = {row["id"]: row["lifetime_days"] for row in rows(conn, "SELECT id, lifetime_days FROM flag_types")}
-    assert found == {"release": 40, "experiment": 40, "operational": 7, "kill-switch": None, "permission": None}
+    forever = {"kill-switch": None, "permission": None}
+    assert found == {"release": 40, "experiment": 40, "operational": 7, "sunset": 90, **forever}
 
 
 def test_a_new_database_has_two_environments_and_a_project_with_both(conn):

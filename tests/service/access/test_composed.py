@@ -38,13 +38,14 @@ def bulk(switch: str) -> str:
 ACTIVATING = "?shouldActivateDisabledStrategies=true"
 DOCUMENT = {
     "features": [{"name": "new"}],
-    "featureStrategies": [{"featureName": "new", "name": "default"}],
+    "featureStrategies": [{"featureName": "new", "name": "default", "segments": [1]}],
+    "segments": [{"id": 1, "name": "beta", "constraints": []}],
     "featureEnvironments": [{"featureName": "new", "enabled": True, "variants": VARIANTS}],
     "tagTypes": [{"name": "team"}],
     "contextFields": [{"name": "country"}],
     "dependencies": [{"feature": "new", "dependencies": [{"feature": "parent"}]}],
 }
-IMPORTED = ("CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD")
+IMPORTED = ("CREATE_TAG_TYPE", "CREATE_CONTEXT_FIELD", "CREATE_SEGMENT")
 IN_PRODUCTION = [(name, "default", "production") for name in (CREATE, SWITCH, VARIANT)]
 IN_BOTH: list[tuple[str, str, str | None]] = [
     (VARIANT, "default", environment) for environment in ("development", "production")

@@ -228,7 +228,8 @@ def test_records_of_other_users_are_404(route_world: RouteWorld, world: World) -
         before = fingerprint(route_world.conn)
         for route in dict.fromkeys(row.route for row in family.rows if word in parameters(row.route)):
             words = route_world.words(route) | others
-            for number in ids:
+            # The permissions of service accounts have the same address.
+            for number in set(ids) - ({robot.id} if route.endswith("/permissions") else set()):
                 both = (Asked(words | {word: id}, route_world.body(route), names=[str(id)]) for id in (number, never))
                 complaints += differences(route_world, route_world.cast["alice"], route, f"{word} {number}", *both)
         complaints += changed(route_world, before)

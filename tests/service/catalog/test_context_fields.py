@@ -144,6 +144,7 @@ def test_at_most_10000_legal_values(alice):
     message = refused(alice.post(f"{PATH}/country/legal-values", json={"value": "NO"}))
     assert message == "legalValues: must have at most 10000 items"
     assert alice.post(f"{PATH}/country/legal-values", json={"value": "7", "description": "x"}).status_code == 200
+    assert alice.delete(f"{PATH}/country/legal-values/NO").status_code == 200
 
 
 IN = [{"contextName": "country", "operator": "IN", "values": ["NO"]}]

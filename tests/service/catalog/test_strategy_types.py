@@ -135,7 +135,7 @@ def test_unknown_type_is_404(alice):
 # --- Types of flags ---------------------------------------------------------------------------------------------------
 
 TYPES = "/api/admin/feature-types"
-LIFETIMES = {"release": 40, "experiment": 40, "operational": 7, "kill-switch": None, "permission": None}
+LIFETIMES = {"release": 40, "experiment": 40, "operational": 7, "kill-switch": None, "permission": None, "sunset": 90}
 
 
 def lifetimes(caller: Caller) -> list[tuple[str, int | None]]:

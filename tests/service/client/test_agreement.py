@@ -38,11 +38,19 @@ FIELDS = ("userId", "appName", "country", "score", "version")
 ADDRESSES = ("10.1.2.3", "10.2.0.1", "192.168.1.7", "::1", "2001:db8::1")
 MAPPED = "::ffff:"
 IPS = ("10.1.0.0/16", "10.1.2.3", "192.168.1.0/24", "::1", "0.0.0.0/0", f"{MAPPED}10.2.0.1", f"{MAPPED}192.168.1.7")
+PATTERNS = (
+    "^a", "B$", "^[[:alpha:]]+$", r"^\d+(\.\d+)*$", r"^a\sb$", "a|æ", "(?i)^no$", "^.{2,3}$", r"\.", "^(a|ab|7)$", ".",
+    "x,y|^$",
+)  # fmt: skip
+# The service reads mapped addresses as IPv4 only in the strategy remoteAddress.
+NETWORKS = ("10.1.0.0/16", "10.1.2.3", "192.168.1.7/24", "::1", "0.0.0.0/0", "::/0", "2001:db8::/32", "10.2.0.1/32")
 OPERATORS = {
     **dict.fromkeys(("IN", "NOT_IN", "STR_CONTAINS", "STR_STARTS_WITH", "STR_ENDS_WITH"), ()),
     **dict.fromkeys(("NUM_EQ", "NUM_GT", "NUM_GTE", "NUM_LT", "NUM_LTE"), NUMBERS),
     **dict.fromkeys(("DATE_AFTER", "DATE_BEFORE"), DATES),
-    **dict.fromkeys(("SEMVER_EQ", "SEMVER_GT", "SEMVER_LT"), VERSIONS),
+    **dict.fromkeys(("SEMVER_EQ", "SEMVER_GT", "SEMVER_GTE", "SEMVER_LT", "SEMVER_LTE"), VERSIONS),
+    "REGEX": PATTERNS,
+    "IN_CIDR": (),
 }
 
 
@@ -50,9 +58,12 @@ def constraint(random: Random) -> Json:
     """A constraint."""
     operator = random.choice(list(OPERATORS))
     operand: Json = {"values": random.sample(TEXTS, random.randint(1, 3))}
+    if operator == "IN_CIDR":
+        operand = {"values": random.sample(NETWORKS, 2)}
     if OPERATORS[operator]:
         operand = {"value": random.choice(OPERATORS[operator])}
     field = "currentTime" if operator.startswith("DATE") else random.choice(FIELDS)
+    field = "address" if operator == "IN_CIDR" else field
     switches = {name: random.random() < 0.3 for name in ("inverted", "caseInsensitive")}
     return {"contextName": field, "operator": operator, **operand, **switches}
 
@@ -102,6 +113,7 @@ def context(random: Random) -> Json:
         "country": ("", *TEXTS),
         "score": ("", "x", "NaN", *NUMBERS),
         "version": ("", "1.2", "v1.2.3", *VERSIONS),
+        "address": ("", "x", "10.1.2", "10.1.2.3 ", "010.1.2.3", *ADDRESSES),
     }
     # Without an address, the service takes that of the connection.
     given = {name: random.choice(values) for name, values in possible.items() if random.random() < 0.9}
@@ -151,7 +163,7 @@ def by_service(caller: Caller, contexts: list[dict[str, Any]]) -> Results:
 
 def served(world: World, alice: Caller, random: Random, flags: int) -> str:
     """Import flags, and return the document that applications get, with mapped addresses as IPv4."""
-    for field in ("country", "score", "version", "plan"):
+    for field in ("country", "score", "version", "address", "plan"):
         context_fields.insert(world.conn, field, stickiness=field == "plan")
     bring_in(alice, accepted(random, flags))
     response = world.api_key("client").get("/api/client/features", headers={"Unleash-Client-Spec": "5.2.0"})
@@ -180,3 +192,23 @@ def test_service_engine_and_node_agree_200_000_times(world: World, alice: Caller
     for theirs in (by_engine(document, for_sdks), by_node(document, for_sdks, tmp_path)):
         found = differences(given, ours, theirs)
         assert not found, (SEED, len(found), found[:3])
+
+
+def test_empty_group_is_hashed_as_in_the_engine(world: World, alice: Caller) -> None:
+    rollout = {"name": "flexibleRollout", "parameters": {"rollout": "50", "stickiness": "userId", "groupId": ""}}
+    world.strategy(world.flag("checkout", enabled_in=("development",)), **rollout)
+    users = list(map(str, range(60)))
+    document = world.api_key("client").get("/api/client/features").text
+    expected = [bool(flags) for flags in by_engine(document, [{"userId": user} for user in users])]
+    assert 20 < sum(expected) < 40
+    web = world.api_key("frontend")
+    assert [bool(web.get(f"/api/frontend?userId={user}").json["toggles"]) for user in users] == expected
+    ofrep, playground = "/ofrep/v1/evaluate/flags/checkout", "/api/admin/playground"
+    keyed = [{"context": {"targetingKey": user}} for user in users]
+    assert [web.post(ofrep, json=body).json["value"] for body in keyed] == expected
+    asked = {"environment": "development", "projects": ["default"]}
+    found = [
+        alice.post(playground, json=asked | {"context": {"appName": "a", "userId": user}}).json["features"]
+        for user in users
+    ]
+    assert [flags[0]["isEnabled"] for flags in found] == expected

@@ -57,13 +57,6 @@ def test_flag_that_the_token_cannot_read_is_404(world: World, web: Caller, metho
     assert ask(web, method, "/api/frontend/features/hidden", "7").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/api/frontend/all", "/api/frontend/features/gold", "/api/proxy"])
-def test_unchanged_response_is_304(web: Caller, path: str) -> None:
-    first = ask(web, "GET", path, "7")
-    again = web.get(path, query_string={"userId": "7"}, headers={"If-None-Match": first.headers["ETag"]})
-    assert (first.status_code, again.status_code, again.data) == (200, 304, b"")
-
-
 @pytest.mark.parametrize("path", ["/api/proxy", "/api/frontend/all", "/api/proxy/all"])
 def test_sdk_reports_below_any_path(world: World, web: Caller, path: str) -> None:
     assert web.post(f"{path}/client/register", json={"appName": "shop"}).status_code == 200
@@ -72,19 +65,18 @@ def test_sdk_reports_below_any_path(world: World, web: Caller, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["/api/proxy", "/api/frontend/all", "/api/frontend/features/gold"])
-def test_body_has_the_limit_of_contexts(web: Caller, path: str) -> None:
-    body = b'{"context": {"a": "' + b"x" * (512 << 10) + b'"}}'
-    assert refused(web.post(path, data=body), 413, "PayloadTooLargeError").startswith(
-        "The body is larger than 524288 bytes."
-    )
-
-
-def test_page_of_another_origin_can_use_the_paths(world: World, web: Caller) -> None:
-    for path in ("/api/proxy", "/api/frontend/all", "/api/frontend/features/gold"):
-        response = web.get(path, headers={"Origin": "https://shop.example.org"})
-        assert response.headers["Access-Control-Allow-Origin"] == "*"
-        assert web.request("OPTIONS", path).status_code == 204
-    refused(world.api_key("client").get("/api/proxy"), 403, "NoAccessError")
+def test_path_has_the_rules_of_api_frontend(world: World, web: Caller, path: str) -> None:
+    large = b'{"context": {"a": "' + b"x" * (512 << 10) + b'"}}'
+    message = refused(web.post(path, data=large), 413, "PayloadTooLargeError")
+    assert message.startswith("The body is larger than 524288 bytes.")
+    first = web.get(path, headers={"Origin": "https://shop.example.org"})
+    assert first.headers["Access-Control-Allow-Origin"] == "*"
+    assert web.request("OPTIONS", path).status_code == 204
+    again = web.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert (first.status_code, again.status_code, again.data) == (200, 304, b"")
+    refused(world.api_key("client").get(path), 403, "NoAccessError")
+    limited = world.api_key("frontend", origins=["https://shop.example.org"])
+    refused(limited.get(path, headers={"Origin": "https://other.example.org"}), 403, "NoAccessError")
 
 
 @pytest.mark.parametrize("path", ["/api/proxys", "/api/proxy/client", "/api/client/all", "/api/proxy/all/features"])

@@ -75,7 +75,7 @@ def test_extra_slashes_in_other_paths_are_404(alice: Caller, path: str) -> None:
     refused(ask(alice, "GET", path), 404, "NotFoundError")
 
 
-@pytest.mark.parametrize("base", ["/flags", "/of/flags"])
+@pytest.mark.parametrize("base", ["/flags", "/of/flags", "/api/proxy"])
 def test_extra_slashes_under_a_path(make_app: Any, shared_url: str, base: str) -> None:
     client = make_app(shared_url, BASE_PATH=base).test_client()
     for path in ("/api/client/features", "/ofrep/v1/evaluate/flags"):

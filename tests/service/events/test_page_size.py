@@ -124,6 +124,7 @@ LARGE: dict[str, tuple[str, dict[str, Any]]] = {
     "overrides": ("variants", {"overrides": [{"contextName": "userId", "values": ["x" * 1000]}]}),
     "payload": ("variants", {"payload_type": "json", "payload_value": "x" * 1000}),
     "legal values": ("strategies", {"parameters": {"stickiness": "field"}}),
+    "link": ("flag_links", {"url": f"https://{'x' * 500}", "title": "x" * 500}),
 }
 
 
@@ -135,9 +136,10 @@ def test_export_is_measured_by_all_that_can_be_large(
     if part == "legal values":
         legal = json.dumps([{"value": "x" * 1000}])
         fixtures.insert(world.conn, "context_fields", name="field", legal_values=legal)
-    key = {"id": "x", "name": "default"} if table == "strategies" else {"name": "x", "weight": 1000}
+    place = {"flag_id": world.flag("a")} | ({} if table == "flag_links" else {"environment": "development"})
+    keys = {"strategies": {"id": "x", "name": "default"}, "variants": {"name": "x", "weight": 1000}}
     texts = {name: each if isinstance(each, str) else json.dumps(each) for name, each in columns.items()}
-    fixtures.insert(world.conn, table, flag_id=world.flag("a"), environment="development", **key, **texts)
+    fixtures.insert(world.conn, table, **place, **keys.get(table, {}), **texts)
     ask = {"environment": "development", "features": ["a"]}
     monkeypatch.setattr("sql.flags.transfer.PAGE_BYTES", 1000)
     assert refused(alice.post(EXPORT, json=ask)).endswith("Export fewer flags at a time.")

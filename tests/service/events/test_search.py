@@ -18,7 +18,7 @@ from tests.support.world import Caller, World, refused
 from validators.events import TYPES
 
 # The query parameters that look at the field of an event of the same name.
-FIELDS = ["feature", "project", "type"]
+FIELDS = ["feature", "project", "type", "environment"]
 ADA = Actor("ada@example.org", 7)
 BEN = Actor("ben@example.org", 70)
 
@@ -186,7 +186,7 @@ a;b a&b=c a+b a#b a?b {1} [x] %(project)s {conditions} $1 __proto__ NULL 漢字 
 NAMES += ["release ", " release", "two words", "'; DROP TABLE events; --", "\u202eabc", "a\u200bb", "\t"]
 
 
-@pytest.mark.parametrize("field", ["feature", "project"])
+@pytest.mark.parametrize("field", ["feature", "project", "environment"])
 def test_names_are_exact_and_have_any_character_but_a_comma(alice: Caller, log: Log, field: str) -> None:
     events = {name: log.add(**{field: name}) for name in NAMES}
     log.add(**{field: "a,b"})
@@ -199,15 +199,19 @@ def test_names_are_exact_and_have_any_character_but_a_comma(alice: Caller, log: 
 
 def test_filter_looks_at_its_own_field_alone(alice: Caller, log: Log) -> None:
     of_project, of_feature = log.add(project="tag-created"), log.add(feature="tag-created")
-    log.add(environment="tag-created", data={"tag-created": 5})
+    of_environment = log.add(environment="tag-created", data={"tag-created": 5})
     of_creator, of_type = log.add(by=Actor("tag-created", 5)), log.add("tag-created")
     assert search(alice, project="IS:tag-created") == [of_project]
     assert search(alice, feature="IS:tag-created") == [of_feature]
     assert search(alice, type="IS:tag-created") == [of_type]
     assert search(alice, createdBy="IS:5") == [of_creator]
+    assert search(alice, environment="IS:tag-created") == [of_environment]
 
 
-@pytest.mark.parametrize("parameter", [*FIELDS, "createdBy", "createdByToken", "query", "from", "to"])
+IDS = ["createdBy", "createdByToken", "id", "groupId"]
+
+
+@pytest.mark.parametrize("parameter", [*FIELDS, *IDS, "query", "from", "to"])
 def test_filter_has_its_form_and_no_nul(alice: Caller, parameter: str) -> None:
     for text in ("IS:a\0b", *(["1"] if parameter != "query" else [])):
         assert complaint(alice, **{parameter: text}).startswith(f"{parameter}: must "), text
@@ -230,6 +234,21 @@ def test_created_by_takes_the_ids_of_users(alice: Caller, log: Log) -> None:
         assert complaint(alice, createdBy=text) == "createdBy: must be user ids, which are integers"
     for text in ("IS:ci", "IS_ANY_OF:7,*:*.secret"):
         assert complaint(alice, createdByToken=text) == "createdByToken: must be token ids, which are integers"
+        for name in ("id", "groupId"):
+            assert complaint(alice, **{name: text}) == f"{name}: must be event ids, which are integers"
+
+
+def test_id_takes_the_ids_of_events(alice: Caller, log: Log) -> None:
+    a, b, c = (log.add(project=name) for name in "ppq")
+    for text, expected in (
+        (f"IS:{a}", [a]),
+        (f"IS_ANY_OF:{c},{a},{a},9223372036854775807,-7", [c, a]),
+        *[(nothing, []) for nothing in ("IS:", "IS_ANY_OF:", "IS:0", f"IS:-{a}", "IS:9223372036854775807")],
+    ):
+        assert search(alice, id=text) == expected, text
+        assert search(alice, id=text, project="IS:q") == [event for event in expected if event == c], text
+    streamed = alice.get(PATH, query_string={"id": f"IS:{b},{c}"}, headers={"Accept": "application/x-ndjson"})
+    assert [json.loads(line)["id"] for line in streamed.get_data().splitlines()] == [b, c]
 
 
 def test_created_by_token_finds_the_changes_of_an_api_token(alice: Caller, world: World, log: Log) -> None:
@@ -289,15 +308,16 @@ def test_only_days_that_exist_are_taken(alice: Caller, parameter: str) -> None:
 
 def test_filters_combine_with_and(alice: Caller, log: Log) -> None:
     wanted: dict[str, Any] = {"type": "tag-created", "by": ADA, "at": NOON, "project": "p", "feature": "f"}
-    wanted |= {"data": {"word": "needle"}}
+    wanted |= {"data": {"word": "needle"}, "environment": "e"}
     asked = {"type": "IS:tag-created", "createdBy": "IS:7", "project": "IS:p", "feature": "IS:f", "query": "needle"}
-    asked |= {"from_": "IS:2024-05-31", "to": "IS:2024-05-31"}
+    asked |= {"from_": "IS:2024-05-31", "to": "IS:2024-05-31", "environment": "IS:e"}
     # One event has it all; of the others, each lacks what one parameter asks for.
     lacks: dict[str, dict[str, Any]] = {
         "type": {"type": "tag-deleted"},
         "createdBy": {"by": BEN},
         "project": {"project": "q"},
         "feature": {"feature": "g"},
+        "environment": {"environment": None},
         "query": {"data": {"word": "hay"}},
         "from_": {"at": NOON - DAY},
         "to": {"at": NOON + DAY},
@@ -320,6 +340,6 @@ def test_every_type_is_recorded_or_the_reason_documented() -> None:
         if "pages" not in path.parts
     )
     assert len(unrecorded()) == len(set(unrecorded()))
-    assert len(TYPES) == 146
+    assert len(TYPES) == 150
     assert sorted(recorded()) == sorted(type for type in TYPES if f'"{type}"' in code)
     assert sorted(TYPES - recorded().keys()) == sorted(unrecorded())

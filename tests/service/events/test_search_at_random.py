@@ -75,8 +75,9 @@ class Past:
             ("type", ["feature-created", "feature-archived", "user-created", "user-deleted"]),
             ("createdBy", ["1", "2", "3", "4"]),
             ("feature", ["left", "right", "middle"]),
+            ("environment", ["development", "production", "nowhere"]),
         ):
-            if self.random.random() < (0.2 if name == "feature" else 0.5):
+            if self.random.random() < (0.2 if name in ("feature", "environment") else 0.5):
                 words[name] = "IS_ANY_OF:" + ",".join(self.random.sample(values, self.random.choice([1, 1, 2, 3])))
         for name in ("from", "to"):
             if self.random.random() < 0.3:
@@ -95,7 +96,9 @@ class Past:
 
         def fits(event: Mapping[str, Any]) -> bool:
             day = event["at"].date().isoformat()
-            columns = {"project": "project", "type": "type", "createdBy": "creator", "feature": "feature"}
+            columns = {"project": "project", "type": "type", "createdBy": "creator"} | {
+                name: name for name in ("feature", "environment")
+            }
             return (
                 (visible is None or event["project"] in visible)
                 and all(

@@ -62,12 +62,14 @@ def test_paging_by_id_returns_each_event_once(alice: Caller, log: Log) -> None:
 
 
 def test_type_project_and_feature_are_exact_and_case_sensitive(alice: Caller, log: Log) -> None:
-    wanted = log.add("tag-created", project="p", feature="f")
+    wanted = log.add("tag-created", project="p", feature="f", environment="e")
     log.add()
     upper = log.add("tag-deleted", project="P", feature="F")
     log.add("tag-import", project="p ", feature="ff")
-    for field, word in (("type", "tag-created"), ("project", "p"), ("feature", "f")):
+    for field, word in (("type", "tag-created"), ("project", "p"), ("feature", "f"), ("environment", "e")):
         assert search(alice, **{field: word}) == [wanted], field
+    assert search(alice, id=wanted) == [wanted]
+    assert search(alice, id=upper, project="p") == search(alice, id=2**63 - 1) == []
     assert search(alice, project="P") == search(alice, feature="F") == [upper]
     for word in ("%", "_", "P,p", "IS:p", "IS_ANY_OF:p", "*", "p\n", "'p'", "null", "p" * 5000):
         assert search(alice, project=word) == search(alice, feature=word) == [], word
@@ -75,7 +77,8 @@ def test_type_project_and_feature_are_exact_and_case_sensitive(alice: Caller, lo
 
 WRONG: list[tuple[str, Any]] = [("limit", wrong) for wrong in (0, 101, "5", None)]
 WRONG += [("offset", wrong) for wrong in (-1, 2**63, "5")]
-WRONG += [(field, 5) for field in ("type", "project", "feature", "query")]
+WRONG += [(field, 5) for field in ("type", "project", "feature", "query", "environment")]
+WRONG += [(field, wrong) for field in ("id", "groupId") for wrong in ("5", 0, None, "IS:5")]
 WRONG += [("type", wrong) for wrong in ("", "no-such-type", "Tag-Created", "IS:tag-created", "__proto__")]
 
 

@@ -435,6 +435,9 @@ def test_records_of_another_project_flag_or_environment_are_404(world, alice, co
     places = [place] if strategy == ids["f", "development"] else [place, {}]
     before = fingerprint(conn)
     for method, what, body in OPERATIONS:
+        # The list shows the strategies of archived flags too.
+        if (method, what) == ("GET", "/strategies") and "archived" in asked:
+            continue
         sent = [{"id": strategy, "sortOrder": 9}] if what.endswith("order") else body
         for words in places if "{id}" in what else [place]:
             address = path(what.format(id=strategy), **words)

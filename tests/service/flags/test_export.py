@@ -10,6 +10,7 @@ from tests.support.export import PATH, export, names
 from tests.support.world import refused
 
 KEYS = "features featureStrategies featureEnvironments contextFields segments tagTypes featureTags dependencies".split()
+KEYS.append("links")
 ROLLOUT = {"rollout": "25", "stickiness": "default", "groupId": "f"}
 BLUE = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default", "overrides": []}
 ARCHIVED = {"archived_at": "2026-01-01T00:00:00Z"}
@@ -175,7 +176,8 @@ def test_a_strategy_is_exported_with_its_segments_and_fields(world, conn, victor
     assert document["featureStrategies"] == [expected]
     assert list(document["featureStrategies"][0]) == list(expected)
     assert document["featureEnvironments"][0]["variants"] == [BLUE | {"overrides": overrides}]
-    assert document["segments"] == [{"id": ape, "name": "ape"}, {"id": zebra, "name": "zebra"}]
+    empty = {"description": None, "project": None, "constraints": []}
+    assert document["segments"] == [{"id": ape, "name": "ape"} | empty, {"id": zebra, "name": "zebra"} | empty]
     assert [field["name"] for field in document["contextFields"]] == ["country", "plan", "team", "userId"]
     first = {"name": "country", "description": None, "stickiness": True, "sortOrder": 1, "legalValues": legal}
     assert document["contextFields"][0] == first

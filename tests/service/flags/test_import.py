@@ -552,8 +552,8 @@ def test_a_date_without_a_time_is_midnight_in_utc(world, alice):
 
 
 def test_every_entry_of_a_flag_adds_to_its_size():
-    flag = ImportedFlag("f", {}, strategies=[{}] * 2, state={"variants": [{}] * 3}, tags=[{}] * 4, parents=[{}] * 5)
-    assert flag.size == 15
+    lists = {"strategies": [{}] * 2, "tags": [{}] * 4, "parents": [{}] * 5, "links": [{}] * 6}
+    assert ImportedFlag("f", {}, state={"variants": [{}] * 3}, **lists).size == 21
 
 
 def test_equal_entries_count_once(world, alice, conn):

@@ -90,24 +90,16 @@ def test_custom_types_of_strategies_are_reported(conn, alice):
 
 
 def test_a_validation_warns_of_what_an_import_would_lose(alice):
-    link = {"url": "https://wiki.example.org", "title": "Wiki"}
     data = document(
-        {"name": "f", "links": [link]},
-        {"name": "g", "links": []},
+        "f",
+        "g",
         featureStrategies=[strategy() | {"milestoneId": "01JB9GGTGQYEQ9D40R17T3YVW2"}, strategy("g", milestoneId=None)],
         contextFields=[{"name": "country", "project": "shop"}, {"name": "city", "project": None}],
         tagTypes=[{"name": "team", "color": "#FFFFFF"}, {"name": "simple", "color": None}],
         featureTags=[{"featureName": "g", "tagType": "team", "tagValue": "web", "color": "#FFFFFF"}],
-        links=[
-            {"feature": "g", "links": [link]},
-            {"feature": "f", "links": []},
-            7,
-            {"feature": "\ud800", "links": [7]},
-        ],
     )
     assert validated(alice, data) == NOTHING | {
         "warnings": {
-            "Links of flags are not kept.": ["f", "g"],
             "Tag types have no colour here.": ["team"],
             "Tags have no colour here.": ["g"],
             "There are no release plans here. The strategy stays.": ["f"],
@@ -221,17 +213,13 @@ def test_segments_must_be_usable_in_the_project(world, conn, alice):
     world.project("hermes")
     for name, project in (("everywhere", None), ("here", "default"), ("elsewhere", "hermes")):
         segments.insert(conn, name, [], project=project)
-    places = ("everywhere", "here", "elsewhere", "nowhere")
+    places = ("everywhere", "here", "elsewhere")
     names = [{"id": number, "name": name} for number, name in enumerate(places, 1)]
-    data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names[:3])
+    data = document("f", featureStrategies=[strategy(segments=[1, 2, 3])], segments=names)
     message = "segments: no segment named {} exists for all projects or for this one"
     is_an_error(world, alice, data, message.format("elsewhere"), ["f"])
-    is_an_error(world, alice, document("f", segments=names[3:]), message.format("nowhere"), ["nowhere"])
     unknown = document("f", featureStrategies=[strategy(segments=[1, 9])], segments=names[:1])
     is_an_error(world, alice, unknown, "segments: the document has no segment with the id 9", ["f"])
-    # A refused flag is not overwritten, so there is no warning about it.
-    world.flag("f")
-    assert validated(alice, data)["warnings"] == {}
 
 
 def test_tags_must_have_types_and_not_be_too_many(world, alice):
@@ -330,7 +318,7 @@ def test_all_errors_of_one_flag_are_reported_at_once(world, alice, conn, app, mo
         dependencies=[links("f", "missing-parent")],
     )
     wanted = [
-        "invalid flag: type: must be experiment, kill-switch, release, operational or permission",
+        "invalid flag: type: must be experiment, kill-switch, release, operational, permission or sunset",
         "invalid strategy: constraints.1.values: must have at least one value",
         "invalid tag: tagValue: must be at least 2 characters long",
         "feature: must be a live flag of this project, not missing-parent",
@@ -381,6 +369,9 @@ def test_errors_of_several_flags_are_reported_at_once(alice):
 LACKING = "You lack these permissions in project default and environment development."
 HERE = ["UPDATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT"]
 VARIANTS = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
+NEW_STRATEGY = ["CREATE_FEATURE", "CREATE_FEATURE_STRATEGY"]
+WITH_SEGMENT = document("f", featureStrategies=[strategy(segments=[1])])
+SEGMENT = {"id": 1, "name": "beta", "constraints": []}
 
 
 @pytest.mark.parametrize(
@@ -401,6 +392,8 @@ VARIANTS = "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
         (document("f", featureTags=[TAG], tagTypes=[{"name": "team"}]), ["CREATE_FEATURE", "CREATE_TAG_TYPE"]),
         (document(contextFields=[{"name": "country"}]), ["CREATE_CONTEXT_FIELD"]),
         (document("f", "g", dependencies=[links("f", "g")]), ["CREATE_FEATURE", "UPDATE_FEATURE_DEPENDENCY"]),
+        (WITH_SEGMENT | {"segments": [SEGMENT]}, [*NEW_STRATEGY, "CREATE_SEGMENT"]),
+        (WITH_SEGMENT | {"segments": [SEGMENT | {"project": "any"}]}, [*NEW_STRATEGY, "UPDATE_PROJECT_SEGMENT"]),
     ],
 )
 def test_the_permissions_are_those_of_what_would_be_done(world, conn, victor, data, permissions):

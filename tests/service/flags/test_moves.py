@@ -94,8 +94,10 @@ def test_a_copy_has_what_the_flag_has_and_is_off(world, alice, conn):
 
 def test_a_copy_of_a_bare_flag_is_one_event(world, alice, conn):
     flag = world.flag("f")
+    conn.execute("UPDATE flags SET created_at = '2024-01-01'")
     since = world.last_event_id()
-    assert alice.post(CLONE, json={"name": "copy"}).status_code == 201
+    response = alice.post(CLONE, json={"name": "copy"})
+    assert (response.status_code, response.json["createdAt"] > "2025") == (201, True)
     assert [entry["type"] for entry in recorded(world, since)] == ["feature-created"]
     depend(conn, flag, world.flag("parent"))
     since = world.last_event_id()

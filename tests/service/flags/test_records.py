@@ -52,6 +52,7 @@ def test_a_bare_flag_has_every_required_field_and_nothing_that_is_unset(world, c
         "children": [],
         "dependencies": [],
         "variants": [],
+        "links": [],
         "createdBy": {"id": -1337, "name": "system", "imageUrl": ""},
         "lifecycle": {"stage": "initial", "enteredStageAt": "2024-03-01T10:20:30.456Z"},
         "collaborators": {"users": []},

@@ -38,13 +38,16 @@ def exported(caller: Caller, environment: str = "production") -> str:
 
 
 def without_ids(document: str) -> str:
-    """The document with the names of segments in place of their ids."""
+    """The document with the names of segments in place of their ids, and without ids of links."""
     parsed = json.loads(document)
     names = {segment["id"]: segment["name"] for segment in parsed["segments"]}
     for entry in parsed["featureStrategies"]:
         entry["segments"] = [names[id] for id in entry["segments"]]
     for segment in parsed["segments"]:
         segment["id"] = segment["name"]
+    for entry in parsed["links"]:
+        for link in entry["links"]:
+            del link["id"]
     return json.dumps(parsed)
 
 
@@ -96,6 +99,10 @@ def everything():
         tagTypes=[{"name": "team", "description": "Whose.", "icon": "group"}, {"name": "Area"}],
         featureTags=[{"featureName": flag, "tagType": type, "tagValue": text} for flag, type, text in tags],
         dependencies=[{"feature": "new-checkout", "dependencies": parents}],
+        links=[
+            {"feature": "parent", "links": [{"url": "https://example.org/a"}]},
+            {"feature": "Old", "links": [{"url": "https://example.org/b", "title": "é"}, {"url": "http://a.example"}]},
+        ],
     )
 
 

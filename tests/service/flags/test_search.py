@@ -109,6 +109,16 @@ def five(world: World, conn: Connection, alice: Caller, eve: Caller) -> dict[str
         ({"status": "nowhere:disabled"}, ""),
         ({"createdAt": "IS_BEFORE:2026-03-11"}, "a b"),
         ({"createdAt": "IS_ON_OR_AFTER:2026-03-11"}, "c d e"),
+        ({"lifecycle": "IS:initial"}, "a b c d e"),
+        ({"lifecycle": "IS_NOT:initial"}, ""),
+        ({"lifecycle": "IS_NONE_OF:live,completed,pre-live"}, "a b c d e"),
+        ({"lifecycle": "IS:archived"}, "z"),
+        ({"lifecycle": "IS_ANY_OF:archived,initial"}, "a b c d e z"),
+        ({"lifecycle": "IS_NOT:archived"}, "a b c d e"),
+        ({"lifecycle": "IS:archived", "archived": "IS:false"}, ""),
+        ({"lifecycle": "IS:archived", "archived": "IS:true"}, "z"),
+        ({"lifecycle": "IS:initial", "archived": "IS:true"}, ""),
+        ({"lifecycle": "IS_NONE_OF:initial", "archived": "IS:true"}, "z"),
         ({"tag": "INCLUDE:simple:beta", "state": "IS:stale"}, "b"),
         ({"sortBy": "name", "sortOrder": "desc"}, "e d c b a"),
         ({"sortBy": "createdAt", "sortOrder": "desc"}, "e d c b a"),
@@ -161,6 +171,17 @@ def test_the_newest_usage_orders_and_flags_without_any_come_last(
     fixtures.report_usage(conn, [report | {"flag": "e", "project": "hermes", "at": later - timedelta(days=1)}])
     assert names(alice, sortBy="lastSeenAt") == "e a b c d"
     assert names(alice, sortBy="lastSeenAt", sortOrder="desc") == "a e b c d"
+    # Reported usage is a sighting in the database, from which the stage follows.
+    for query, listed in (
+        ({"lastSeenAt": "IS_BEFORE:2026-03-15"}, "e"),
+        ({"lastSeenAt": "IS_ON_OR_AFTER:2026-03-15"}, "a"),
+        ({"lastSeenAt": "IS_ON_OR_AFTER:2026-03-14"}, "a e"),
+        ({"lastSeenAt": "IS_BEFORE:2026-03-14"}, ""),
+        ({"lastSeenAt": "IS_ON_OR_AFTER:2026-03-14", "createdAt": "IS_BEFORE:2026-03-11"}, "a"),
+        ({"lifecycle": "IS:pre-live"}, "a e"),
+        ({"lifecycle": "IS_NONE_OF:pre-live"}, "b c d"),
+    ):
+        assert names(alice, **query) == listed, query
 
 
 def test_favourites_of_the_caller_come_first(
@@ -171,6 +192,10 @@ def test_favourites_of_the_caller_come_first(
     assert names(alice, favoritesFirst="true") == "d a b c e"
     assert names(alice, favoritesFirst="true", sortBy="name", sortOrder="desc") == "d e c b a"
     assert names(world.api_key(), favoritesFirst="true") == "a b c d e"
+    assert names(alice, favorite="IS:true") == "d"
+    assert names(alice, favorite="IS:false") == names(alice, favorite="IS_NOT:true") == "a b c e"
+    assert names(alice, favorite="IS_ANY_OF:true,false") == names(world.api_key(), favorite="IS:false") == "a b c d e"
+    assert names(world.api_key(), favorite="IS:true") == ""
     found = {flag["name"]: flag["favorite"] for flag in alice.get(PATH).json["features"]}
     assert [name for name, is_favorite in found.items() if is_favorite] == ["d"]
 
@@ -215,6 +240,9 @@ def test_flags_of_hidden_projects_are_neither_found_nor_counted(
         *("status=production", "status=production:on", "status=:enabled", "status=a:enabled&status=b", "status[]=x"),
         *("createdAt=2026-03-10", "createdAt=IS:2026-03-10", "createdAt=IS_BEFORE:2026-02-30"),
         "createdAt=IS_BEFORE:2026-3-1",
+        *("lastSeenAt=2026-03-10", "lastSeenAt=IS:2026-03-10", "lastSeenAt=IS_BEFORE:2026-02-30", "lastSeenAt="),
+        *("favorite=true", "favorite=IS:", "favorite=IS:yes", "favorite=IS:true,"),
+        *("lifecycle=live", "lifecycle=IS:", "lifecycle=IS:Live", "lifecycle=IS:live,", "lifecycle=INCLUDE:live"),
         *("sortOrder=up", "sortOrder=ASC", "favoritesFirst=1", "favoritesFirst=", "sortBy=name&sortBy=type"),
         *("query=%00", "sortBy=%00"),
         f"query={'a,' * 21}",

@@ -15,6 +15,8 @@ SEGMENTS = "/api/admin/segments"
 NO_VALUES = "constraints.0.values: must have at least one value"
 BIG = "constraints.0.value: must be a version with numbers of at most 9007199254740991, which all SDKs can compare"
 IN_QUOTES = 'must be a string: write the number in quotes, such as "5"'
+NO_PATTERN = "constraints.0.value: must be a regular expression of RE2. RE2 says: "
+NO_NETWORK = "constraints.0.values: must be IP addresses or networks such as 10.0.0.0/8"
 # Constraints, and the message that refuses each.
 SILENT: dict[str, tuple[dict[str, Any], str]] = {
     "value for values": ({"operator": "NOT_IN", "value": "blocked-user"}, NO_VALUES),
@@ -26,6 +28,14 @@ SILENT: dict[str, tuple[dict[str, Any], str]] = {
         "constraints.0.value: is required with this operator",
     ),
     "version": ({"operator": "SEMVER_EQ", "value": "99999999999999999999.1.1"}, BIG),
+    "version to": ({"operator": "SEMVER_LTE", "value": "1.2"}, "constraints.0.value: must be a version such as 1.2.3"),
+    "no pattern": ({"operator": "REGEX", "values": ["a"]}, "constraints.0.value: is required with this operator"),
+    "empty pattern": ({"operator": "REGEX", "value": ""}, "constraints.0.value: is required with this operator"),
+    "pattern": ({"operator": "REGEX", "value": "(?=a)"}, f"{NO_PATTERN}invalid perl operator: (?="),
+    "large pattern": ({"operator": "REGEX", "value": ".{0,1000}" * 28}, f"{NO_PATTERN}pattern too large"),
+    "in no network": ({"operator": "IN_CIDR", "value": "10.0.0.0/8"}, NO_VALUES),
+    "name": ({"operator": "IN_CIDR", "values": ["::1", "localhost"]}, f"{NO_NETWORK}, not 'localhost'"),
+    "mask": ({"operator": "IN_CIDR", "values": ["10.0.0.0/255.0.0.0"]}, f"{NO_NETWORK}, not '10.0.0.0/255.0.0.0'"),
     "number": ({"operator": "NUM_GT", "value": 5}, f"constraints.0.value: {IN_QUOTES}"),
     "numbers": ({"operator": "IN", "values": [1, 2]}, f"constraints.0.values.0: {IN_QUOTES}"),
 }

@@ -56,6 +56,11 @@ def full_strategy(world: World, conn: Connection, flag: int) -> str:
     return strategy
 
 
+def test_strategies_of_an_archived_flag_are_listed(world, alice):
+    world.strategy(world.flag("f", enabled_in=("development",), archived_at="2026-05-01T00:00:00Z"), title="kept")
+    assert [strategy["title"] for strategy in alice.get(path("/strategies")).json] == ["kept"]
+
+
 # --- New strategies ---------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ def test_index_lists_what_the_reader_may_see(alice: Caller, victor: Caller, conn
     page = open_page(alice, "/admin")
     people = ["Users", "Groups", "Roles", "Service accounts", "Signup tokens"]
     catalog = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
-    assert page.texts(".//main//dt") == [*people, "API tokens", *catalog]
+    assert page.texts(".//main//dt") == [*people, "API tokens", *catalog, "Import"]
     for link in page.all(".//main//dt/a"):
         open_page(alice, link.get("href", ""))
     assert open_page(victor, "/admin").texts(".//main//dt") == catalog

@@ -136,6 +136,22 @@ def test_tags_are_added_and_removed(world: World, alice: Caller) -> None:
     assert alice.get(tags).json["tags"] == []
 
 
+def test_links_are_added_and_removed(world: World, alice: Caller, victor: Caller) -> None:
+    world.flag("checkout")
+    page = open_page(alice, PAGE)
+    assert page.fields(f".//form[@data-path='{API}/link']").keys() == {"url", "title"}
+    for link in ({"url": "https://example.org/?a=<b>&c", "title": "<b>Wiki"}, {"url": "http://a.example/'\""}):
+        assert alice.post(f"{API}/link", json=link).status_code == 204
+    for reader in (alice, victor):
+        page = open_page(reader, PAGE)
+        shown = [(link.get("href"), link.text) for link in page.all(".//a[@rel='noreferrer']")]
+        assert shown == [("https://example.org/?a=<b>&c", "<b>Wiki"), ("http://a.example/'\"", "http://a.example/'\"")]
+    assert page.all(f".//form[@data-path='{API}/link']") == []
+    first, _ = alice.get(API).json["links"]
+    assert send(alice, open_page(alice, PAGE), "DELETE", f"{API}/link/{first['id']}") == 204
+    assert [link["url"] for link in alice.get(API).json["links"]] == ["http://a.example/'\""]
+
+
 def test_dependencies_are_added_and_removed(world: World, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("checkout", "cart", "zebra"):
         world.flag(name)

@@ -39,7 +39,7 @@ def many(conn: Connection, world: World, alice: Caller) -> dict[str, int]:
         ("/insights", "Only the 100 projects with the most flags are shown, of 121."),
         ("/insights", "100 of 121 projects are listed."),
         ("/insights?" + "&".join(f"project=many{number}" for number in range(1001, 1121)), "are shown, of 120."),
-        ("/events", "100 of 121 projects are offered. Type the id of another one, or nothing for all projects."),
+        ("/events", "100 of 121 projects are offered. Type the id of another one, or nothing for “All projects”."),
         ("/admin/segments/new", "100 of 121 projects are offered."),
         ("/projects/default/flags/one", "100 of 120 projects are offered. Type the id of another one."),
         ("/admin/api-tokens", "One id on each line. * means all 121 projects."),

@@ -1,9 +1,11 @@
 """The projects, live and archived, and the flags of a project, live and archived."""
 
 import re
+from typing import Any
 from urllib.parse import quote
 
-from tests.support.page import open_page
+from sql.database import Connection
+from tests.support.page import Page, open_page, send_form
 from tests.support.world import Caller, World
 
 PROJECTS = "/api/admin/projects"
@@ -172,3 +174,32 @@ def test_flags_of_an_archived_project_cannot_change(world: World, alice: Caller)
         requests = open_page(alice, f"/projects/old/{page}").requests
         assert ("POST", "/api/admin/archive/revive/done") not in requests
         assert ("DELETE", "/api/admin/archive/done") in requests
+
+
+def test_chosen_flags_are_exported_by_everybody_who_sees_the_project(
+    world: World, alice: Caller, victor: Caller, conn: Connection
+) -> None:
+    for name in ("one", "two", "three"):
+        world.strategy(world.flag(name), "production")
+    page = open_page(victor, PAGE)
+    assert [box.get("value") for box in page.all(".//input[@form='export-form']")] == ["one", "three", "two"]
+    assert page.texts(".//*[@id='export-environment']/option") == ["development", "production"]
+    body: dict[str, Any]
+    for chosen, names in (([], ["one", "three", "two"]), (["two", "one", "unknown"], ["one", "two"])):
+        response = victor.post(f"{PAGE}/export", data={"environment": "production", "features": chosen})
+        assert response.headers["Content-Disposition"] == 'attachment; filename="features-production.json"'
+        assert [flag["name"] for flag in response.get_json()["features"]] == names
+        body = {"environment": "production", "features": names, "project": "default"}
+        assert response.get_json() == alice.post("/api/admin/features-batch/export", json=body).get_json()
+    found = conn.execute("SELECT data FROM events WHERE type = 'features-exported' ORDER BY id").fetchone()
+    assert found == {"data": {"environment": "production", "features": ["one", "three", "two"]}}
+
+
+def test_export_is_refused_like_that_of_the_api(world: World, victor: Caller, alice: Caller) -> None:
+    world.project("apollo", mode="private")
+    send_form(victor, "/projects/apollo/export", 404, environment="production")
+    send_form(alice, f"{PAGE}/export", 404, environment="unknown")
+    send_form(alice, f"{PAGE}/export", 403, {"Origin": "https://evil.example"}, environment="production")
+    page = Page(send_form(alice, f"{PAGE}/export", 400))
+    assert "environment: is required" in page.text
+    assert open_page(alice, PAGE).all(".//*[@id='export']") == []

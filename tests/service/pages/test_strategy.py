@@ -10,6 +10,7 @@ from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 
 FLAG = "/projects/default/flags/checkout"
+HINTS = ("IN_CIDR", "REGEX")
 FORMS = f"{FLAG}/environments/development/strategies"
 API = "/api/admin/projects/default/features/checkout/environments/development/strategies"
 FORM = ".//form[@data-send]"
@@ -88,12 +89,15 @@ def test_constraints_and_variants_are_rows_that_can_be_added(world: World, alice
 def test_constraint_keeps_what_its_operator_does_not_need(world: World, alice: Caller) -> None:
     flag = world.flag("checkout")
     row = ".//*[@data-list='constraints']/*[@data-item]"
-    for operator in ("IN", "NUM_GT"):
+    for operator in ("IN", "NUM_GT", "IN_CIDR", "REGEX"):
         constraint = {"contextName": "userId", "operator": operator, "values": ["1"], "value": "5"}
         page = open_page(alice, f"{FORMS}/{world.strategy(flag, constraints=[constraint])}")
         controls = [*page.all(f"{row}//*[@name='values']"), *page.all(f"{row}//*[@name='value']")]
         assert [control.get("disabled") for control in controls] == [None, None]
-        assert len(page.all(f"{row}//*[@hidden]")) == 1
+        hidden = [element.get("data-for") for element in page.all(f"{row}//*[@data-for][@hidden]")]
+        assert len(hidden) == (2 if operator in HINTS else 3)
+        assert not any(operator in operators.split() for operators in hidden)
+        assert [one.get("value") for one in page.all(f"{row}//option[@selected][@value]")] == [operator]
 
 
 def test_values_that_lines_would_change_are_json(world: World, alice: Caller) -> None:

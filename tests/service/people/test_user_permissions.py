@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from sql.catalog import environments
 from tests.support import fixtures
 from tests.support.world import Caller, World, refused
@@ -41,6 +39,8 @@ def test_all_permissions_are_listed(world: World, alice: Caller) -> None:
 def test_an_administrator_has_every_permission(alice: Caller) -> None:
     found = permissions(alice, alice, IN_DEFAULT)
     assert all(one["hasPermission"] for kind in found["overview"].values() for one in kind)
+    for scope in ("", "?project=default", "?project=default&environment=nowhere"):
+        assert permissions(alice, alice, scope)["overview"]["environment"] == []
 
 
 def test_project_roles_count_in_their_project(world: World, alice: Caller) -> None:
@@ -81,14 +81,13 @@ def test_permission_counts_in_its_environment(world: World, alice: Caller) -> No
     assert held(permissions(alice, user, IN_DEFAULT), "environment") == set()
 
 
-@pytest.mark.parametrize("scope", ["", "?project=default", "?project=default&environment=nowhere"])
-def test_no_environment_has_no_permissions(alice: Caller, scope: str) -> None:
-    assert permissions(alice, alice, scope)["overview"]["environment"] == []
+def test_service_account_has_permissions(world: World, alice: Caller) -> None:
+    robot = world.user("robot", 2, email=None, account_type="Service Account")
+    assert "CREATE_SEGMENT" in held(permissions(alice, robot), "root")
 
 
-def test_unknown_user_is_404(world: World, alice: Caller) -> None:
+def test_deleted_user_is_404(world: World, alice: Caller) -> None:
     user = world.user("ida")
     assert alice.delete(f"/api/admin/user-admin/{user.id}").status_code == 200
-    for number in (user.id, 999_999):
-        message = refused(alice.get(f"/api/admin/user-admin/{number}/permissions"), 404, "NotFoundError")
-        assert message == "No user has that id."
+    message = refused(alice.get(f"/api/admin/user-admin/{user.id}/permissions"), 404, "NotFoundError")
+    assert message == "No user has that id."

@@ -188,6 +188,7 @@ def test_flag_types_are_counted_without_archived_flags(world, alice, gemini):
         ("d", "kill-switch", None),
         ("e", "experiment", LONG_AGO),
         ("f", "operational", None),
+        ("g", "sunset", None),
     ):
         world.flag(name, gemini, type=type, archived_at=archived_at)
     world.flag("z", "vostok", type="permission")
@@ -195,6 +196,7 @@ def test_flag_types_are_counted_without_archived_flags(world, alice, gemini):
         {"type": "kill-switch", "count": 1},
         {"type": "operational", "count": 1},
         {"type": "release", "count": 2},
+        {"type": "sunset", "count": 1},
     ]
 
 
@@ -213,7 +215,14 @@ def test_health_is_the_share_of_active_flags(world, alice, gemini, active, stale
 
 @pytest.mark.parametrize(
     ("type", "days"),
-    [("release", 40), ("experiment", 40), ("operational", 7), ("kill-switch", None), ("permission", None)],
+    [
+        ("release", 40),
+        ("experiment", 40),
+        ("operational", 7),
+        ("kill-switch", None),
+        ("permission", None),
+        ("sunset", 90),
+    ],
 )
 def test_a_flag_older_than_its_lifetime_is_unhealthy(world, alice, gemini, ago, type, days):
     world.flag("a", gemini, type=type, created_at=ago(days or 9999))

@@ -118,7 +118,7 @@ def test_validation_on_a_read_only_server_checks_the_document(make_database, mak
     caller = Caller(make_app(url), ADMIN_KEY)
     found = validated(caller, document("f", {"name": "g", "type": "toggle"}, featureStrategies=[strategy()]))
     assert found["errors"] == {
-        "invalid flag: type: must be experiment, kill-switch, release, operational or permission": ["g"]
+        "invalid flag: type: must be experiment, kill-switch, release, operational, permission or sunset": ["g"]
     }
     assert found["warnings"] == {"The database is read-only, so this flag was not compared with it.": ["f"]}
     refused(caller.post(VALIDATE, json=body(document(), environment="nowhere")), 404, "NotFoundError")

@@ -23,6 +23,7 @@ from validators.client.contexts import MAX_LENGTH, MAX_PROPERTIES, NAMES
 PUBLIC = 32 << 10
 USUAL = 1 << 20
 IMPORT, VALIDATE = "/api/admin/features-batch/import", "/api/admin/features-batch/validate"
+PAGE = "/admin/import"
 DOCUMENT = {"features": [], "featureStrategies": [], "tagTypes": []}
 
 
@@ -60,7 +61,7 @@ def public_operations(app: Flask) -> list[tuple[str, str]]:
     with app.test_request_context():
         for rule in app.url_map.iter_rules():
             contract = CONTRACTS.get(app.view_functions[rule.endpoint])
-            if contract is None or contract.public:
+            if (contract is None or contract.public) and rule.rule != PAGE:
                 path = "".join("x" if is_variable else part for is_variable, part in rule._trace[1:])  # pyright: ignore
                 found += [(method, path) for method in rule.methods or ()]
     return found

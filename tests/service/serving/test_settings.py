@@ -46,6 +46,8 @@ NUMBERS = {
     "TRUSTED_PROXIES": (0, 0, 10),
 }
 
+SCOPED = ("INIT_CLIENT_API_TOKENS", "INIT_BACKEND_API_TOKENS", "INIT_FRONTEND_API_TOKENS")
+
 DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
     "DATABASE_URL": None,
     "DATA_DIR": PROJECT / "data",
@@ -57,6 +59,9 @@ DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
     "INIT_ADMIN_USERNAME": "admin",
     "INIT_ADMIN_PASSWORD": None,
     "INIT_ADMIN_API_TOKENS": None,
+    **dict.fromkeys((*SCOPED, "IMPORT_FILE")),
+    "IMPORT_PROJECT": "default",
+    "IMPORT_ENVIRONMENT": "development",
     "FRONTEND_ORIGINS": ("*",),
     "METRICS_TOKEN": None,
 }
@@ -80,6 +85,13 @@ VALID = {
     "METRICS_TOKEN": ["x" * 16, "!" + "~" * 254],
     "INIT_ADMIN_USERNAME": ["a", "x" * 255, "ada lovelace", "é"],
     "INIT_ADMIN_PASSWORD": ["12345678", "x" * 72, " with spaces ", "é" * 36],
+    **{
+        name: ["*:production.0123456789", "shop:a-b_c.1.2:3456789", f"*:d.{'x' * 251}", "é:é.0123456789ab"]
+        for name in SCOPED
+    },
+    "IMPORT_FILE": ["/", "a b.json", "flags.yml"],
+    "IMPORT_PROJECT": ["default", "a~b"],
+    "IMPORT_ENVIRONMENT": ["production"],
     "INIT_ADMIN_API_TOKENS": ["x" * 16, "x" * 255, '*:*.é!"§$%&/()=?-long-enough'],
 }
 
@@ -112,6 +124,31 @@ INVALID = {
         *("x" * 15, "x" * 256, f"{'x' * 16},", f",{'x' * 16}", f"{'x' * 16},,{'y' * 16}", f"{'x' * 16},{'x' * 16}"),
         *("eight888 eight888", f"{'x' * 16}\t{'y' * 16}", f"{'x' * 16}\udcff", f"{'x' * 16}\x00"),
     ],
+    **{
+        name: [
+            *(
+                "x" * 16,
+                "*:production.",
+                "*:production.12",
+                f"*:d.{'x' * 252}",
+                "*:*.0123456789abcdef",
+                ":d.0123456789abcdef",
+            ),
+            *(
+                "[]:production.0123456789",
+                "[a,b]:production.0123456789",
+                "a*:production.0123456789",
+                "*:a b.0123456789abc",
+            ),
+            *(
+                "*:d.0123456789a\x07",
+                "*:.0123456789abcd",
+            ),
+        ]
+        for name in SCOPED
+    },
+    "IMPORT_FILE": ["a\nb", "\x7f"],
+    **{name: ["a b", "..", "x" * 101, "é"] for name in ("IMPORT_PROJECT", "IMPORT_ENVIRONMENT")},
     "METRICS_TOKEN": [
         *("x" * 15, "x" * 256, "sixteen and more letters", f"{'x' * 16}\n", "é" * 16),
         *(f"{'x' * 16}\x7f", f"{'x' * 16}\udcff"),
@@ -138,7 +175,8 @@ def test_each_setting_has_a_default_which_an_empty_value_means():
 @pytest.mark.parametrize("name", VALID)
 def test_a_valid_value_is_taken(name: str):
     for text in VALID[name]:
-        taken = {"DATA_DIR": PROJECT / text, "INIT_ADMIN_API_TOKENS": (text,)}.get(name, text)
+        paths = dict.fromkeys(("DATA_DIR", "IMPORT_FILE"), PROJECT / text)
+        taken = (paths | dict.fromkeys(("INIT_ADMIN_API_TOKENS", *SCOPED), (text,))).get(name, text)
         assert load({name: text})[name] == taken
 
 
@@ -176,6 +214,17 @@ def test_lists_and_switches():
     assert [load({"CONSOLE": text})["CONSOLE"] for text in ("on", "off")] == [True, False]
     keys = ("x" * 16, "y" * 16, "z" * 16)
     assert load({"INIT_ADMIN_API_TOKENS": f" {keys[0]} ,{keys[1]}, {keys[2]}"})["INIT_ADMIN_API_TOKENS"] == keys
+    tokens = tuple(f"*:production.{key}" for key in keys)
+    for name in SCOPED:
+        assert load({name: f"\n {tokens[0]} ,{tokens[1]}\r\n\n{tokens[2]}\n"})[name] == tokens
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_an_invalid_token_is_named_by_its_position(name: str):
+    right = "shop:production.0123456789"
+    sentence = error_of({name: f"{right}\nshop:production"})
+    assert sentence.endswith("; token 2 is not.")
+    assert "shop" not in sentence
 
 
 def test_a_pooler_needs_a_database_url():
@@ -243,6 +292,7 @@ VALUES = {
     "DATABASE_URL": "postgresql://u:p@h/d",
     "INIT_ADMIN_PASSWORD": " the password ",
     "INIT_ADMIN_API_TOKENS": "*:*.the-key-in-the-file",
+    **dict.fromkeys(SCOPED, "*:production.the-token-in-the-file"),
     "METRICS_TOKEN": "the-token-in-the-file",
 }
 
@@ -297,6 +347,22 @@ def test_a_relative_path_begins_in_the_folder_of_the_project(tmp_path, monkeypat
     ],
 )
 def test_a_name_that_is_nearly_a_setting_is_pointed_out(name: str, meant: str) -> None:
+    assert misspelt({name: "x"}) == [f"{name} is not a setting. Did you mean {meant}?"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("IMPORT_FIL", "IMPORT_FILE"),
+        ("IMPORT_DROP_BEFORE_IMPORT", "IMPORT_FILE, IMPORT_PROJECT, IMPORT_ENVIRONMENT"),
+        (
+            "INIT_TOKENS",
+            "INIT_ADMIN_USERNAME, INIT_ADMIN_PASSWORD, INIT_ADMIN_API_TOKENS, INIT_CLIENT_API_TOKENS, "
+            "INIT_BACKEND_API_TOKENS, INIT_FRONTEND_API_TOKENS",
+        ),
+    ],
+)
+def test_every_unknown_setting_of_the_first_start_is_pointed_out(name: str, meant: str) -> None:
     assert misspelt({name: "x"}) == [f"{name} is not a setting. Did you mean {meant}?"]
 
 

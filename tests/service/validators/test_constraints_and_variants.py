@@ -51,8 +51,8 @@ def test_an_operator_takes_a_value_of_its_type(operator: str, good: list[str], b
 
 
 def test_an_operator_on_texts_needs_a_value_and_membership_none() -> None:
-    assert len(OPERATORS) == 15
-    for operator in ("STR_CONTAINS", "STR_STARTS_WITH", "STR_ENDS_WITH"):
+    assert len(OPERATORS) == 19
+    for operator in ("STR_CONTAINS", "STR_STARTS_WITH", "STR_ENDS_WITH", "IN_CIDR"):
         assert "at least one value" in refuses(Constraint, constraint(operator))
         assert "at least one value" in refuses(Constraint, constraint(operator, values=[], value="a"))
         assert refuses(Constraint, constraint(operator, values=["a"])) == ""
@@ -83,6 +83,14 @@ def test_a_constraint_is_kept_whole_and_in_order() -> None:
     assert Constraint().load(nulls | {"operator": "IN", "contextName": "userId"}) == kept
     asked = constraint("NUM_EQ", value="5", caseInsensitive=True, inverted=True, values=["a"])
     assert Constraint().load(asked) == asked
+
+
+@pytest.mark.parametrize(("operator", "longest"), [("REGEX", 1000), ("SEMVER_GTE", 100), ("IN", 100), ("NUM_EQ", 100)])
+def test_only_a_regular_expression_is_longer_than_100_characters(operator: str, longest: int) -> None:
+    text = {"SEMVER_GTE": "1.0.0-a", "NUM_EQ": "1"}.get(operator, "a")
+    asked = constraint(operator, values=["7"], value=text + text[-1] * (longest - len(text)))
+    assert refuses(Constraint, asked) == ""
+    assert f"at most {longest} characters" in refuses(Constraint, asked | {"value": asked["value"] + text[-1]})
 
 
 # --- Variants ---------------------------------------------------------------------------------------------------------

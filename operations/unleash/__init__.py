@@ -1,0 +1,1 @@
+"""Read a running Unleash server."""
