@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.service import ROOT, free_port
+from tests.support.service import free_port
+from tests.support.unleash import NODE_MODULES, VERSIONS
 
-BUILD = ROOT / ".sdks" / "unleash" / "node_modules" / "unleash-8" / "frontend" / "build"
+BUILD = NODE_MODULES / VERSIONS["8.2.0"] / "frontend" / "build"
 # What Unleash puts into index.html. Empty flags are JSON in JSON.
 PLACEHOLDERS = {"faviconPrefix": "", "baseUriPath": "", "cdnPrefix": "", "uiFlags": "%22%7B%7D%22", "unleashToken": ""}
 API = ("/api/", "/auth/", "/invite/", "/logout")
