@@ -32,6 +32,7 @@ LONG = (
     "hunts/",
     "clients/browser/test_documentation",
     "clients/browser/test_every_page",
+    "clients/browser/test_unleash_ui",
     "clients/generated/test_generated_clients",
     "operations/commands/test_backup",
     "operations/commands/test_move_from_unleash",

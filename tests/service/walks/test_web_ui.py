@@ -1,4 +1,5 @@
-"""The requests of the Unleash web UI 6.10, with the bodies and the order that it sends in Chromium, and their statuses.
+"""The requests of the Unleash web UI 6.10, with the bodies and the order that it sends in Chromium, and their statuses;
+and the requests of pages of 8.2.
 
 Pages of parts that do not exist here are 404, and show nothing or little: docs/reference/compatibility.md.
 """
@@ -75,6 +76,7 @@ READ = """
     search/events?query=walk&offset=0&limit=25&from=IS%3A2026-11-01&to=IS%3A2026-11-22
     projects/default/applications?offset=0&limit=25&sortBy=createdAt&sortOrder=desc user-admin/1/permissions
     personal-dashboard personal-dashboard/default projects/default/status lifecycle/count metrics/sdks/outdated
+    projects/default/context?include=root flag-creators?limit=10000
 """.split()
 # The lists of flags with each of their filters.
 FILTERS = """
@@ -89,6 +91,8 @@ MISSING = """
     projects/default/insights projects/undefined/overview addons instance-admin/statistics
     projects/default/features/default/parent-variants /api/instance/trafficBundles maintenance invoices
     metrics/traffic-search?grouping=daily&from=2026-11-01&to=2026-11-30 /api/instance/refresh telemetry/settings
+    banners license license/check user-access-requests release-plan-templates projects/default/change-requests/config
+    scim-settings licensed-users auth/simple/settings insights/lifecycle?projects=
 """.split()
 
 
