@@ -7,8 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
+from flask import current_app
 
-from operations.commands.database import DatabaseCommand
+from operations.commands.database import DatabaseCommand, service_address
 from operations.commands.output import cell, say
 from operations.unleash.client import Unleash
 from operations.unleash.server import read_server
@@ -47,6 +48,8 @@ def import_unleash(
     """
     began = time.monotonic()
     contents = read_server(open_server(url, token_file, ca_file), projects, with_users=with_users)
+    if contents.users and not dry_run:
+        current_app.config["BASE_URL"] = service_address()
     report = write_contents(contents, began, dry_run=dry_run)
     if not dry_run:
         say_lines(f"{name} {link}" for name, link in report.reset_links)

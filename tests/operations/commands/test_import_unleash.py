@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from serving.settings import default_address
 from tests.support.certificate import OPENSSL, certify
 from tests.support.command_line import CommandLine
 from tests.support.fingerprint import fingerprint
@@ -222,6 +223,16 @@ def test_flags_that_are_archived_or_deleted_meanwhile_are_named(own, old, token)
     message = "  These flags were archived or deleted during the command. Repeat it: checkout, old."
     assert message in moves(own, old, token)
     assert own.rows("SELECT name FROM flags") == []
+
+
+def test_the_address_of_the_links_for_new_users_is_named(own, old, token):
+    anna = {"id": 2, "name": "Anna", "email": "anna@example.com", "rootRole": 2}
+    old.answers["/api/admin/user-admin"] = {"users": [anna], "rootRoles": []}
+    own.app.config["BASE_URL"] = default_address(own.app.config)
+    result = own.run("import-unleash", old.url, "--token-file", token, "--with-users")
+    link = result.stdout.splitlines()[-1]
+    assert link.startswith(f"anna@example.com {own.app.config['BASE_URL']}/reset-password?token=")
+    assert f"BASE_URL is not set, so links begin with {own.app.config['BASE_URL']}.\n" in result.stderr
 
 
 def test_a_project_that_is_named_twice_moves_once(own, old, token):
