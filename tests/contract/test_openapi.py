@@ -122,6 +122,17 @@ VERBS = {
 }
 
 
+def test_every_array_has_a_type_of_items() -> None:
+    def arrays(node: Any) -> Iterator[Any]:
+        for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from arrays(child)
+        if isinstance(node, dict) and node.get("type") in ("array", ["array", "null"]):
+            yield node
+
+    # openapi-python-client drops a whole schema without them.
+    assert [node for node in arrays(DOCUMENT) if "items" not in node and "prefixItems" not in node] == []
+
+
 def test_every_operation_id_is_a_verb_of_a_short_list_and_a_noun() -> None:
     ids = [operation["operationId"] for operation in OPERATIONS.values()]
     assert len(set(ids)) == len(ids)
