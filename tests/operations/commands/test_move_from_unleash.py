@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -15,7 +16,7 @@ from sql.database import connect
 from tests.support.command_line import run_flags
 from tests.support.fingerprint import fingerprint
 from tests.support.instance import ADMIN_KEY
-from tests.support.moved_documents import context, differences
+from tests.support.moved_documents import SPECS, context, differences, evaluate
 from tests.support.service import Service
 from tests.support.unleash import ADMIN_TOKEN, VERSIONS, Api, unleash_server
 from tests.support.unleash_contents import TOKENS, fill
@@ -143,9 +144,35 @@ def test_archived_flags_keep_their_strategies(moved: Moved) -> None:
     assert names[0] == names[1]
 
 
-def test_frontend_tokens_work(moved: Moved) -> None:
-    for _, secret in secrets(moved, "frontend"):
-        assert Api(moved.new.url, secret).get("/api/frontend?userId=7")["toggles"]
+def test_web_pages_get_the_same_flags_or_those_of_the_engine(moved: Moved) -> None:
+    random = Random(SEED)
+    contexts = [context(random) for _ in range(60)]
+    # Old servers read a time of a query differently from their SDKs.
+    for one in contexts:
+        one.pop("currentTime", None)
+    tokens = moved.old.get("/api/admin/api-tokens")["tokens"]
+    documents = {
+        token["environment"]: Api(moved.new.url, token["secret"]).get("/api/client/features", **SPECS[1])
+        for token in tokens
+        if token["type"] in ("client", "backend") and token["projects"] == ["*"] and token["tokenName"] != "expired"
+    }
+    for token in (token for token in tokens if token["type"] == "frontend"):
+        document = documents[token["environment"]]
+        chance = {flag["name"] for flag in document["features"] if '"random"' in json.dumps(flag)}
+        pages = [Api(server.url, token["secret"]) for server in (moved.old, moved.new)]
+        answers = [[flags_of(page, one) for one in contexts] for page in pages]
+        assert any(answers[1])
+        environment = {"environment": token["environment"]}
+        expected = evaluate(document, [environment | one for one in contexts])
+        for old, new, engine in zip(*answers, expected, strict=True):
+            assert {name for name in (old ^ new) - chance if (name in new) is not engine[name][0]} == set()
+
+
+def flags_of(page: Api, one: Any) -> set[str]:
+    """Return the names of the flags that a web page gets for a context."""
+    texts = {name: text for name, text in one.items() if name != "properties"}
+    query = urlencode(texts | {f"properties[{name}]": text for name, text in one["properties"].items()})
+    return {flag["name"] for flag in page.get(f"/api/frontend?{query}")["toggles"]}
 
 
 def test_a_dry_run_writes_nothing_and_prints_the_same_report(moved: Moved) -> None:
