@@ -56,16 +56,19 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@events.command(cls=DatabaseCommand)
-@filter_options
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Start after the event with this id.")
-@click.option(
+output_option = click.option(
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     default="-",
     metavar="FILE",
     help="New file to write, or - for stdout. Compressed if its name ends in .gz.  [default: stdout]",
 )
+
+
+@events.command(cls=DatabaseCommand)
+@filter_options
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Start after the event with this id.")
+@output_option
 def export(after: int, output: Path, **options: Any) -> None:
     """Write events as JSON, one per line, oldest first.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from operations.commands.database import DatabaseCommand
-from operations.commands.events import new_file
+from operations.commands.events import new_file, output_option
 from operations.commands.import_unleash import write_contents
 from operations.import_files import open_file
 from operations.yaml_files import parse_yaml
@@ -44,13 +44,7 @@ def import_file(file: Path, environment: str | None, project: str | None, *, dry
 @click.option("--environment", metavar="NAME", help="Only the strategies, variants and states of this environment.")
 @click.option("--project", metavar="ID", help="Only the flags of this project.")
 @click.option("--flags", metavar="NAMES", multiple=True, help="Only these flags, separated by commas; repeatable.")
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    default="-",
-    metavar="FILE",
-    help="New file to write, or - for stdout. Compressed if its name ends in .gz.  [default: stdout]",
-)
+@output_option
 def export(environment: str | None, project: str | None, flags: tuple[str, ...], output: Path) -> None:
     """Write an export document: live flags with their strategies, and everything that these need.
 
