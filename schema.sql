@@ -25,6 +25,30 @@ CREATE FUNCTION json_merge(VARIADIC objects json[]) RETURNS json
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (SELECT ('{' || string_agg(left(substr(object::text, 2), -1), ', ') || '}')::json FROM unnest(objects) AS object);
 
+-- The version of a record, which its ETag contains. It is the time in microseconds, because no number may occur twice: neither
+-- after a record was deleted and created again, nor after a restore or a failover.
+CREATE FUNCTION new_version() RETURNS bigint
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (extract(epoch FROM now()) * 1000000)::bigint;
+
+-- Raise the version of a record that changes. The arguments of the trigger are columns that do not count, because their
+-- changes are no changes of the record, or because PostgreSQL computes them later.
+CREATE FUNCTION raise_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF to_jsonb(old) - coalesce(TG_ARGV, '{}') <> to_jsonb(new) - coalesce(TG_ARGV, '{}') THEN
+        new.version := greatest(old.version + 1, new_version());
+    END IF;
+    RETURN new;
+END $$;
+
+-- Raise the version of the record to which a row belongs. The arguments of the trigger are the table of the record, and the
+-- column of the row with its id.
+CREATE FUNCTION raise_version_of_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('UPDATE %I SET version = version + 1 WHERE id = ($1).%I', TG_ARGV[0], TG_ARGV[1]) USING coalesce(new, old);
+    RETURN NULL;
+END $$;
+
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Catalog: permissions, roles, environments, context fields, and the types of flags, tags and strategies
@@ -48,12 +72,14 @@ CREATE TABLE roles (
     -- Where the role can be assigned: to a user or group (root), or in a project. Foreign keys check each assignment.
     scope        text NOT NULL GENERATED ALWAYS AS (CASE WHEN type IN ('root', 'root-custom') THEN 'root' ELSE 'project' END) STORED,
     created_at   timestamptz NOT NULL DEFAULT now(),
+    version      bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT roles_pkey PRIMARY KEY (id),
     CONSTRAINT roles_id_scope_key UNIQUE (id, scope),
     CONSTRAINT roles_name_length CHECK (length(name) BETWEEN 1 AND 255),
     CONSTRAINT roles_type_check CHECK (type IN ('root', 'root-custom', 'project', 'custom'))
 );
 CREATE UNIQUE INDEX roles_name_key ON roles (lower(name));
+CREATE TRIGGER raise_version BEFORE UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION raise_version('scope');
 
 CREATE TABLE environments (
     name        text NOT NULL,
@@ -93,10 +119,12 @@ CREATE TABLE context_fields (
     sort_order    integer NOT NULL DEFAULT 10,
     legal_values  json NOT NULL DEFAULT '[]',  -- [{"value", "description"?}]; an empty list allows every value
     created_at    timestamptz NOT NULL DEFAULT now(),
+    version       bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT context_fields_pkey PRIMARY KEY (name),
     CONSTRAINT context_fields_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT context_fields_legal_values_array CHECK (json_typeof(legal_values) = 'array')
 );
+CREATE TRIGGER raise_version BEFORE UPDATE ON context_fields FOR EACH ROW EXECUTE FUNCTION raise_version();
 
 CREATE TABLE strategy_types (
     name          text NOT NULL,
@@ -238,11 +266,13 @@ CREATE TABLE groups (
     scim_id          text,
     created_at       timestamptz NOT NULL DEFAULT now(),
     created_by       text,
+    version          bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT groups_pkey PRIMARY KEY (id),
     CONSTRAINT groups_name_key UNIQUE (name),
     CONSTRAINT groups_name_length CHECK (length(name) BETWEEN 1 AND 255),
     CONSTRAINT groups_root_role_fkey FOREIGN KEY (root_role_id, root_role_scope) REFERENCES roles (id, scope)
 );
+CREATE TRIGGER raise_version BEFORE UPDATE ON groups FOR EACH ROW EXECUTE FUNCTION raise_version('root_role_scope');
 
 CREATE TABLE group_users (
     group_id    integer NOT NULL,
@@ -255,6 +285,7 @@ CREATE TABLE group_users (
     CONSTRAINT group_users_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );
 CREATE INDEX group_users_user_idx ON group_users (user_id);
+CREATE TRIGGER raise_version AFTER INSERT OR UPDATE OR DELETE ON group_users FOR EACH ROW EXECUTE FUNCTION raise_version_of_owner('groups', 'group_id');
 
 
 -- ---------------------------------------------------------------------------------------------------------------------
@@ -274,6 +305,7 @@ CREATE TABLE projects (
     created_at          timestamptz NOT NULL DEFAULT now(),
     updated_at          timestamptz,
     archived_at         timestamptz,
+    version             bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT projects_pkey PRIMARY KEY (id),
     CONSTRAINT projects_id_format CHECK (id ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND id NOT IN ('.', '..')),
     CONSTRAINT projects_name_not_blank CHECK (btrim(name) <> ''),
@@ -281,6 +313,7 @@ CREATE TABLE projects (
     CONSTRAINT projects_feature_limit_not_negative CHECK (feature_limit >= 0),
     CONSTRAINT projects_naming_needs_pattern CHECK (naming_pattern IS NOT NULL OR coalesce(naming_example, naming_description) IS NULL)
 );
+CREATE TRIGGER raise_version BEFORE UPDATE ON projects FOR EACH ROW EXECUTE FUNCTION raise_version();
 
 CREATE TABLE project_environments (
     project_id        text NOT NULL,
@@ -306,6 +339,7 @@ CREATE TABLE role_permissions (
 );
 CREATE UNIQUE INDEX role_permissions_key
     ON role_permissions (role_id, permission, coalesce(project_id, ''), coalesce(environment, ''));
+CREATE TRIGGER raise_version AFTER INSERT OR UPDATE OR DELETE ON role_permissions FOR EACH ROW EXECUTE FUNCTION raise_version_of_owner('roles', 'role_id');
 
 CREATE TABLE project_user_roles (
     project_id  text NOT NULL,
@@ -376,6 +410,7 @@ CREATE TABLE api_keys (
     expires_at   timestamptz,
     seen_at      timestamptz,
     origins      text[],  -- of a frontend token: the sites that can use it; null: those of the setting FRONTEND_ORIGINS
+    bulk_read_on date,  -- the last day (UTC) on which it read all its flags by OFREP
     CONSTRAINT api_keys_pkey PRIMARY KEY (id),
     CONSTRAINT api_keys_digest_key UNIQUE (digest),
     CONSTRAINT api_keys_name_length CHECK (length(name) BETWEEN 1 AND 255),
@@ -447,6 +482,7 @@ CREATE TABLE flags (
     completed_status        text,
     completed_value         text,  -- such as the variant that was kept
     created_by              text,  -- the name of the API token that created it; null: a user, or the service itself
+    version                 bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT flags_pkey PRIMARY KEY (id),
     CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT flags_deleted_are_archived CHECK (deleted_at IS NULL OR archived_at IS NOT NULL),
@@ -459,6 +495,7 @@ CREATE TABLE flags (
 );
 CREATE UNIQUE INDEX flags_name_key ON flags (name) WHERE deleted_at IS NULL;
 CREATE INDEX flags_project_idx ON flags (project_id);
+CREATE TRIGGER raise_version BEFORE UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION raise_version('first_in_production_at', 'created_by_user_id');
 
 -- The child is on only while the parent is in the given state: enabled, or disabled. With variants, an enabled parent
 -- must also return one of them.
@@ -495,6 +532,7 @@ CREATE TABLE strategies (
     parameters   json NOT NULL DEFAULT '{}',
     constraints  json NOT NULL DEFAULT '[]',
     created_at   timestamptz NOT NULL DEFAULT now(),
+    version      bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT strategies_pkey PRIMARY KEY (id),
     CONSTRAINT strategies_flag_environment_fkey
         FOREIGN KEY (flag_id, environment) REFERENCES flag_environments ON DELETE CASCADE,
@@ -504,6 +542,7 @@ CREATE TABLE strategies (
 );
 CREATE INDEX strategies_flag_environment_idx ON strategies (flag_id, environment);
 CREATE INDEX strategies_name_idx ON strategies (name);
+CREATE TRIGGER raise_version BEFORE UPDATE ON strategies FOR EACH ROW EXECUTE FUNCTION raise_version();
 
 -- Variants of a flag in an environment, or of one strategy if strategy_id is set.
 CREATE TABLE variants (
@@ -542,12 +581,14 @@ CREATE TABLE segments (
     constraints  json NOT NULL DEFAULT '[]',
     created_at   timestamptz NOT NULL DEFAULT now(),
     created_by   text,
+    version      bigint NOT NULL DEFAULT new_version(),
     CONSTRAINT segments_pkey PRIMARY KEY (id),
     CONSTRAINT segments_name_key UNIQUE (name),
     CONSTRAINT segments_name_length CHECK (length(name) BETWEEN 1 AND 255),
     CONSTRAINT segments_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE CASCADE,
     CONSTRAINT segments_constraints_array CHECK (json_typeof(constraints) = 'array')
 );
+CREATE TRIGGER raise_version BEFORE UPDATE ON segments FOR EACH ROW EXECUTE FUNCTION raise_version();
 
 CREATE TABLE strategy_segments (
     strategy_id  text NOT NULL,
@@ -557,6 +598,7 @@ CREATE TABLE strategy_segments (
     CONSTRAINT strategy_segments_segment_fkey FOREIGN KEY (segment_id) REFERENCES segments
 );
 CREATE INDEX strategy_segments_segment_idx ON strategy_segments (segment_id);
+CREATE TRIGGER raise_version AFTER INSERT OR UPDATE OR DELETE ON strategy_segments FOR EACH ROW EXECUTE FUNCTION raise_version_of_owner('strategies', 'strategy_id');
 
 CREATE TABLE tags (
     type   text NOT NULL,
@@ -714,6 +756,8 @@ CREATE TABLE events (
     -- The first event of the transaction, which itself has null. So the index contains only events of imports, bulk
     -- changes and other changes with several events.
     group_id            bigint,
+    -- The event that this one undoes, which may be pruned.
+    undoes              bigint,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),

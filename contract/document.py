@@ -19,7 +19,7 @@ from contract.fields import component, name_of, pointed, reference, shape
 from contract.refusals import GENERAL
 from contract.responses import SCHEMAS, error_record, headers
 from contract.routes import api_rules, camel, is_page, path_of
-from contract.words import ABOUT, CONTENTS, HEADERS, PATH_WORDS, PATH_WORDS_OF, SECURITY
+from contract.words import ABOUT, CONTENTS, HEADERS, IF_MATCH, PATH_WORDS, PATH_WORDS_OF, SECURITY
 from rules.refusals import Refusal
 from serving.errors import NAMES
 from serving.event_stream import LINES
@@ -54,7 +54,7 @@ def empty_spec(its_tags: list[dict[str, str]]) -> APISpec:
     """Return a document with these tags and without operations."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
-        title="Feature-flag administration",
+        title="Flags",
         version=VERSION,
         openapi_version="3.1.0",
         plugins=[plugin],
@@ -151,7 +151,7 @@ def request_body(contract: Operation) -> dict[str, Any]:
 
 
 def parameters(endpoint: str, contract: Operation, rule: Rule) -> Iterator[dict[str, Any]]:
-    """Yield the parameters of the path in their order, then those of the query."""
+    """Yield the parameters of the path in their order, then If-Match, then those of the query."""
     blueprint = endpoint.split(".")[0]
     for name in re.findall(r"<(?:[a-z_]+:)?([a-z_]+)>", rule.rule):
         word = camel(name)
@@ -159,6 +159,8 @@ def parameters(endpoint: str, contract: Operation, rule: Rule) -> Iterator[dict[
         description, example = own or PATH_WORDS[word]
         schema = {"type": "string", "minLength": 1, "examples": [example]}
         yield {"in": "path", "name": word, "required": True, "description": description, "schema": schema}
+    if 412 in contract.refuses:
+        yield {"in": "header", "name": "If-Match", "description": IF_MATCH, "schema": {"type": "string"}}
     if contract.query:
         yield {"in": "query", "schema": contract.query()}
 

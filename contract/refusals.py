@@ -15,6 +15,10 @@ GENERAL: dict[int, Refusal] = {
         "The current state does not allow this change.",
         "The project has flags that are not archived. Archive them first.",
     ),
+    412: Refusal(
+        "If-Match does not name the ETag that the record has now.",
+        "Somebody has changed this record since you read it. Read it again first.",
+    ),
     413: Refusal(
         "The body is too large. Public operations read 32 kB, contexts 512 kB, imports 50 MB.",
         "The body is larger than 1048576 bytes. The setting MAX_BODY_BYTES raises this limit.",

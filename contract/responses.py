@@ -11,6 +11,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))
     for path in sorted((Path(__file__).parent / "records").glob("*.json"))
 }
+# The records with a version, which is the ETag of their responses.
+VERSIONED = {"flag", "flagCore", "strategy", "segment", "contextField", "group", "roleAnswer", "roleWithPermissions"}
+VERSIONED |= {"projectCreated", "projectOverview", "legacyProjectOverview"}
 
 
 def error_record(endpoint: str | None, status: int) -> str:
@@ -33,6 +36,8 @@ def headers(endpoint: str | None, operation: Operation | None, status: int) -> l
     if status in (429, 503):
         promised.append("Retry-After")
     good = operation is not None and status == operation.status
+    if operation is not None and (operation.record in VERSIONED or (operation.body and 412 in operation.refuses)):
+        promised += ["ETag"] if good else []
     if operation is not None and operation.etag and status in (operation.status, 304):
         promised += ["ETag", "Vary", "Cache-Control"]
     if good and status == 201:

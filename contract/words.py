@@ -25,12 +25,16 @@ Every response with status 400 or higher has the same JSON body: `id`, `name` an
 `GET /api/admin/user` also describes the login form. For an invalid request, the message names each invalid field.
 A request that is wrong in several ways gets the first of these: 413 (size), 401 (authentication), 403 (permission),
 404 for a project that is unknown or hidden from the caller, 415 (content type), 400 (validation), and last, the
-errors of the operation itself. Imports and reports check the size after 401 and 403.
+errors of the operation itself. With If-Match, 404 and 412 of the record come before 415. Imports and reports check the
+size after 401 and 403.
 
 ## Requests
 
 Bodies are JSON. Unknown properties are 400, except in the deprecated event search. Values are not converted: `"5"` is
 not a number. Unknown query parameters are ignored. A known parameter that is sent twice is 400, unless it is an array.
+
+Records with an ETag can be changed safely: send their ETag in If-Match. If somebody else has changed the record since,
+the response is 412 and nothing changes.
 
 ## Responses
 
@@ -76,11 +80,15 @@ HEADERS = {
     ),
     "Clear-Site-Data": "What the browser deletes.",
     "Deprecation": "Always `true`: a future version may remove this operation.",
-    "ETag": "Identifies the content. Send it back in If-None-Match.",
+    "ETag": "Version of the content or of the record. Send it back in If-None-Match, or in If-Match of a change.",
     "Vary": "Headers of the request that the response depends on.",
     "Cache-Control": "Whether caches may keep the response.",
     "Link": 'The operation to use instead, with rel="successor-version".',
 }
+
+IF_MATCH = (
+    "ETags of the record, or `*`. 412 if the record has another one now. `W/` and the suffix `-gzip` are ignored."
+)
 
 # By media type: description and schema.
 CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -98,6 +106,7 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "featureName": ("Name of the flag.", "new-checkout"),
     "environment": ("Name of the environment.", "development"),
     "strategyId": ("Id of the strategy.", "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f"),
+    "eventId": ("Id of the event.", "4711"),
     "linkId": ("Id of the link.", "7"),
     "userId": ("Id of the user.", "7"),
     "groupId": ("Id of the group.", "3"),

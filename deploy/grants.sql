@@ -26,7 +26,7 @@ GRANT INSERT
    TO flags_service;
 -- By column: INSERT on the whole table would allow OVERRIDING SYSTEM VALUE, and so any id.
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags,
-              created_by_token_id, group_id)
+              created_by_token_id, group_id, undoes)
    ON events
    TO flags_service;
 -- The command events prune.

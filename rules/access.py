@@ -65,6 +65,8 @@ class Actor:
     token_expires_at: datetime | None = None
     # The id of the API token of the request. None without an API token.
     token_id: int | None = None
+    # The event that the request undoes, for its own events.
+    undoes: int | None = None
 
     @property
     def viewer(self) -> int | None:

@@ -7,6 +7,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict, NotFound
 
 from rules.access import Actor
+from rules.constraints import check_strategy
 from rules.instance_limits import refuse_excess, unique_or_409
 from rules.refusals import Refuse, first_five, quantity, raise_error
 from rules.stickiness import check_default_stickiness
@@ -15,9 +16,11 @@ from sql.database import Connection
 from sql.events import Event
 from sql.projects import core as projects
 from sql.projects import deletion
+from sql.projects import environments as project_environments
 from validators.errors import NameExists
 from validators.projects.core import RESERVED, slug
 
+Strategy = Mapping[str, Any] | None
 # The same message for all cases, so that it does not reveal whether a hidden project has or had the id.
 TAKEN = "id: already used by a project, which may be archived or deleted; choose another id"
 
@@ -38,6 +41,28 @@ def add_project(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> D
     project = projects.created(conn, project_id)
     events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))
     return project
+
+
+def change_project(conn: Connection, actor: Actor, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Change a locked project from one record of events to another, and record the event. 400 if it is invalid."""
+    check_default_stickiness(conn, after["defaultStickiness"], before["defaultStickiness"])
+    if after != before:
+        projects.update(conn, after)
+        events.record(conn, Event("project-updated", actor, project=before["id"], data=after, pre_data=before))
+
+
+def change_default_strategy(
+    conn: Connection, actor: Actor, project_id: str, environment: str, before: Strategy, after: Strategy
+) -> None:
+    """Set the default strategy of an environment, or remove it (None), and record the event.
+
+    before: that of project_environments.lock_link(). Raise 400 if the new one is invalid.
+    """
+    if after is not None:
+        check_strategy(conn, after, project_id, before)
+    project_environments.set_default_strategy(conn, project_id, environment, after)
+    details: dict[str, Any] = {"project": project_id, "environment": environment, "data": after, "pre_data": before}
+    events.record_change(conn, Event("default-strategy-updated", actor, **details))
 
 
 def refuse_past_private(conn: Connection, actor: Actor, project_id: str) -> None:
@@ -66,11 +91,17 @@ def refuse_full_project(
         refuse(Conflict(f"{most} To allow more, raise its featureLimit."), names)
 
 
-def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
-    """Return the locked project. Raise 409 if it has live flags, or if it is default."""
+def lock_project(conn: Connection, project_id: str) -> DictRow:
+    """Lock a project, and return it as projects.lock() does. Raise 404 if it does not exist."""
     project = projects.lock(conn, project_id)
     if project is None:
         raise NotFound("No project has that id.")
+    return project
+
+
+def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
+    """Return the locked project. Raise 409 if it has live flags, or if it is default."""
+    project = lock_project(conn, project_id)
     if project_id == "default":
         raise Conflict("The project default cannot be archived or deleted.")
     if live := deletion.list_live_flags(conn, project_id):

@@ -10,10 +10,12 @@ from rules.refusals import quantity
 from sql.database import Connection
 from sql.people import permissions, roles
 
+NO_ROLE = "No role has that id."
+
 
 def lock_custom(conn: Connection, role_id: int, change: dict[str, Any] | None = None) -> dict[str, Any]:
     """Lock a role and return it as events do. Raise 404, 409 if it is predefined, or 400 for another type."""
-    role = roles.lock(conn, role_id) or abort(404, "No role has that id.")
+    role = roles.lock(conn, role_id) or abort(404, NO_ROLE)
     if role["type"] in ("root", "project"):
         abort(409, "A predefined role cannot be changed or deleted.")
     if change and change.get("type", role["type"]) != role["type"]:

@@ -58,6 +58,7 @@ def replace_password(conn: Connection, author: Author, user: dict[str, Any], pas
 
 def remove_user(conn: Connection, author: Author, user_id: int) -> None:
     """Delete a user, and record the event. Raise 404 for an unknown user, and 409 for the last administrator."""
+    past_users.lock_groups(conn, user_id)
     before, administrators = lock_user(conn, user_id)
     refuse_last_administrator(administrators, before)
     past_users.delete(conn, before["id"])

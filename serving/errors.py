@@ -23,6 +23,7 @@ NAMES = {
     404: "NotFoundError",
     405: "MethodNotAllowedError",
     409: "ConflictError",
+    412: "PreconditionFailedError",
     413: "PayloadTooLargeError",
     415: "ContentTypeError",
     429: "RateLimitError",

@@ -22,7 +22,8 @@ class Operation:
     Without both, the body is empty.
     body: the schema of the request body. many: the body is an array of such objects.
     deprecated: True, or the path of the operation that replaces this one, with its parameters in braces.
-    refuses: the error statuses besides those of ALWAYS. errors: statuses that this operation describes differently.
+    refuses: the error statuses besides those of ALWAYS. With 412, requests can have an If-Match.
+    errors: statuses that this operation describes differently.
     lines: the record of each line, for clients that accept application/x-ndjson.
     etag: a success has an ETag, and is 304 without a body if the client has it already.
     """

@@ -9,15 +9,23 @@ from urllib.parse import quote
 from flask import Response, request
 from werkzeug.exceptions import BadRequest, NotFound
 
+from serving.etags import is_named, version_of
 from sql import limits
+from sql.database import RecordText
 from validators.errors import Unavailable
 
 
 def json_response(text: str | None) -> Response:
-    """Return a response with JSON text. Raise 404 for None: the record was deleted during the request."""
+    """Return a response with JSON text, and with an ETag if it is a RecordText.
+
+    Raise 404 for None: the record was deleted during the request.
+    """
     if text is None:
         raise NotFound("Not found. It was deleted during the request.")
-    return Response(text, mimetype="application/json")
+    response = Response(text, mimetype="application/json")
+    if isinstance(text, RecordText):
+        response.set_etag(str(text.version))
+    return response
 
 
 def export_response(text: str, environment: str) -> Response:
@@ -50,10 +58,12 @@ def created(text: str | None, location: str, *values: str | int) -> Response:
     return response
 
 
-def empty_response(status: int = 200) -> Response:
-    """Return a response without a body and without a Content-Type."""
+def empty_response(status: int = 200, *, record: RecordText | int | None = None) -> Response:
+    """Return a response without a body and without a Content-Type. record: what has changed, or its version."""
     response = Response(status=status)
     del response.headers["Content-Type"]
+    if record is not None:
+        response.set_etag(str(version_of(record)))
     return response
 
 
@@ -72,8 +82,7 @@ def etag_response(
     that one may be newer.
     """
     given = request.if_none_match
-    # Apache appends -gzip or -br to the ETag of a response that it compresses.
-    if any(given.contains_weak(etag.strip('"') + suffix) for suffix in ("", "-gzip", "-br")):
+    if is_named(given, etag.strip('"')):
         response = empty_response(304)
     elif replaces and age is not None and given:
         # Our choice: another worker may have sent newer flags, and the client has them until the database is back.

@@ -7,9 +7,10 @@ from flask import Blueprint, Response, abort
 from rules.access import Actor, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal, refuse_used
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_query
-from serving.responses import created, empty_response, json_response, json_text
+from serving.responses import created, empty_response, json_response
 from sql import events
 from sql.catalog import context_fields
 from sql.database import Connection, connection, transaction
@@ -21,6 +22,8 @@ from validators.names import NewName
 from validators.returned import without_read_only
 
 bp = Blueprint("context_fields", __name__)
+
+UNKNOWN = "No context field has that name."
 
 
 @bp.get("/api/admin/context")
@@ -70,7 +73,8 @@ def create_context_field() -> Response:
             legal_values=payload.get("legalValues", ()),
         )
         events.record(conn, Event("context-field-created", actor, data=field))
-    return created(json_text(field), "context/{}", field["name"])
+        body = context_fields.get(conn, field["name"])
+    return created(body, "context/{}", field["name"])
 
 
 @bp.post("/api/admin/context/validate")
@@ -97,12 +101,12 @@ def get_context_field(name: str) -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = context_fields.get(conn, name) or abort(404, "No context field has that name.")
+        body = context_fields.get(conn, name) or abort(404, UNKNOWN)
     return json_response(body)
 
 
 @bp.put("/api/admin/context/<name>")
-@operation(body=UpdateContextField, refuses=(400, 401, 403, 404, 415))
+@operation(body=UpdateContextField, refuses=(400, 401, 403, 404, 412, 415))
 def update_context_field(name: str) -> Response:
     """Update a context field.
 
@@ -111,16 +115,18 @@ def update_context_field(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_CONTEXT_FIELD")
+        refuse_changed(lambda: context_fields.lock(conn, name) and context_fields.get(conn, name), UNKNOWN)
         payload = load(UpdateContextField(), lambda: context_fields.get(conn, name))
-        before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
+        before = context_fields.lock(conn, name) or abort(404, UNKNOWN)
         after = context_fields.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("context-field-updated", actor, data=after, pre_data=before))
-    return empty_response()
+        record = context_fields.get(conn, name)
+    return empty_response(record=record)
 
 
 @bp.delete("/api/admin/context/<name>")
 @operation(
-    refuses=(401, 403, 404, 409),
+    refuses=(401, 403, 404, 409, 412),
     errors={
         409: Refusal(
             "Strategies, variants, segments, default strategies or projects use the context field.",
@@ -136,7 +142,8 @@ def delete_context_field(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_CONTEXT_FIELD")
-        before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
+        refuse_changed(lambda: context_fields.lock(conn, name) and context_fields.get(conn, name), UNKNOWN)
+        before = context_fields.lock(conn, name) or abort(404, UNKNOWN)
         refuse_used("context field", context_fields.list_places(conn, name, actor.viewer))
         context_fields.delete(conn, name)
         events.record(conn, Event("context-field-deleted", actor, pre_data=before))
@@ -152,7 +159,7 @@ def list_context_field_strategies(name: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = context_fields.list_strategies(conn, name, actor.viewer) or abort(404, "No context field has that name.")
+        body = context_fields.list_strategies(conn, name, actor.viewer) or abort(404, UNKNOWN)
     return json_response(body)
 
 
@@ -185,7 +192,7 @@ def delete_legal_value(name: str, legal_value: str) -> Response:
 
 def set_legal_value(conn: Connection, actor: Actor, name: str, text: str, legal: dict[str, Any] | None) -> None:
     """Add or replace a legal value, or delete it (None). Raise 404 without the field, and 400 for too many values."""
-    before = context_fields.lock(conn, name) or abort(404, "No context field has that name.")
+    before = context_fields.lock(conn, name) or abort(404, UNKNOWN)
     by_text = {one["value"]: one for one in before["legalValues"]} | {text: legal}
     values = [one for one in by_text.values() if one]
     # A move can bring more values than requests may add.

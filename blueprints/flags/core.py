@@ -6,6 +6,7 @@ from rules.access import require
 from rules.flags import NO_FLAG, add_flags, change_flags, lock_flag, refuse_unusable_name
 from rules.projects import hold_project
 from rules.tags import add_tags, check_tag_types
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_many, load_query
 from serving.responses import bounded, created, empty_response, json_response, json_text
@@ -109,7 +110,7 @@ def get_flag(project_id: str, feature_name: str) -> Response:
 
 
 @bp.put("/api/admin/projects/<project_id>/features/<feature_name>")
-@operation(record="flagCore", body=UpdateFlag, refuses=(401, 403, 404, 415))
+@operation(record="flagCore", body=UpdateFlag, refuses=(401, 403, 404, 412, 415))
 def update_flag(project_id: str, feature_name: str) -> Response:
     """Update a flag.
 
@@ -117,6 +118,7 @@ def update_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        refuse_changed(lambda: lock_flag(conn, project_id, feature_name)["version"])
         change = load(UpdateFlag(), lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
         flag = lock_flag(conn, project_id, feature_name)
         change = without_read_only(change, lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
@@ -126,7 +128,7 @@ def update_flag(project_id: str, feature_name: str) -> Response:
 
 
 @bp.patch("/api/admin/projects/<project_id>/features/<feature_name>")
-@operation(record="flagCore", body=FlagPatch, many=True, refuses=(401, 403, 404, 415))
+@operation(record="flagCore", body=FlagPatch, many=True, refuses=(401, 403, 404, 412, 415))
 def patch_flag(project_id: str, feature_name: str) -> Response:
     """Patch a flag.
 
@@ -135,6 +137,7 @@ def patch_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
+        refuse_changed(lambda: lock_flag(conn, project_id, feature_name)["version"])
         operations = load_many(FlagPatch())
         flag = lock_flag(conn, project_id, feature_name)
         change = or_400(lambda record: patched_flag(record, operations), flag["record"])

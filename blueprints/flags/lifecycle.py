@@ -5,6 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.flag_lifecycle import archive, delete, mark_stale, revive
 from rules.flags import NO_FLAG_ANYWHERE, lock_flag, lock_flag_anywhere, lock_flags
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import bounded, empty_response, json_response, json_text
@@ -18,7 +19,7 @@ bp = Blueprint("flag_lifecycle", __name__)
 
 
 @bp.delete("/api/admin/projects/<project_id>/features/<feature_name>")
-@operation(record=None, status=202, refuses=(401, 403, 404, 409))
+@operation(record=None, status=202, refuses=(401, 403, 404, 409, 412))
 def archive_flag(project_id: str, feature_name: str) -> Response:
     """Archive a flag.
 
@@ -27,6 +28,7 @@ def archive_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id)
         flag = lock_flag(conn, project_id, feature_name)
+        refuse_changed(lambda: flag["version"])
         archive(conn, actor, [flag])
     return empty_response(202)
 
@@ -120,7 +122,7 @@ def revive_flag(feature_name: str) -> Response:
 
 
 @bp.delete("/api/admin/archive/<feature_name>")
-@operation(record=None, refuses=(401, 403, 404, 409))
+@operation(record=None, refuses=(401, 403, 404, 409, 412))
 def delete_flag(feature_name: str) -> Response:
     """Delete an archived flag.
 
@@ -128,6 +130,7 @@ def delete_flag(feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")
+        refuse_changed(lambda: flag["version"])
         delete(conn, actor, [flag])
     return empty_response()
 

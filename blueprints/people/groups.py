@@ -6,6 +6,7 @@ from rules.access import id_in_path, require
 from rules.groups import check_role_and_users
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal, name_taken
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -17,6 +18,8 @@ from validators.people.groups import CreateGroup, UpdateGroup
 from validators.returned import without_read_only
 
 bp = Blueprint("groups", __name__)
+
+NO_GROUP = "No group has that id."
 
 
 @bp.get("/api/admin/groups")
@@ -41,7 +44,7 @@ def get_group(group_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = groups.get(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
+        body = groups.get(conn, id_in_path(group_id)) or abort(404, NO_GROUP)
     return json_response(body)
 
 
@@ -74,7 +77,7 @@ def create_group() -> Response:
 
 @bp.put("/api/admin/groups/<group_id>")
 @operation(
-    record="group", body=UpdateGroup, refuses=(400, 401, 403, 404, 409, 415), errors={409: name_taken("a group")}
+    record="group", body=UpdateGroup, refuses=(400, 401, 403, 404, 409, 412, 415), errors={409: name_taken("a group")}
 )
 def update_group(group_id: str) -> Response:
     """Update a group.
@@ -85,8 +88,9 @@ def update_group(group_id: str) -> Response:
     with transaction() as conn, unique_or_409(groups.TAKEN):
         actor = require(conn, "ADMIN")
         number = id_in_path(group_id)
+        refuse_changed(lambda: groups.lock(conn, number) and groups.get(conn, number), NO_GROUP)
         change = load(UpdateGroup(), lambda: groups.lock(conn, number))
-        before = groups.lock(conn, number) or abort(404, "No group has that id.")
+        before = groups.lock(conn, number) or abort(404, NO_GROUP)
         group = before | without_read_only(change, lambda: groups.get(conn, number))
         check_role_and_users(conn, group)
         if "users" in change:
@@ -99,7 +103,7 @@ def update_group(group_id: str) -> Response:
 
 
 @bp.delete("/api/admin/groups/<group_id>")
-@operation(record=None, refuses=(400, 401, 403, 404))
+@operation(record=None, refuses=(400, 401, 403, 404, 412))
 def delete_group(group_id: str) -> Response:
     """Delete a group.
 
@@ -107,7 +111,9 @@ def delete_group(group_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        before = groups.lock(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
+        number = id_in_path(group_id)
+        refuse_changed(lambda: groups.lock(conn, number) and groups.get(conn, number), NO_GROUP)
+        before = groups.lock(conn, number) or abort(404, NO_GROUP)
         events.record(conn, Event("group-deleted", actor, pre_data=before))
         groups.delete(conn, before["id"])
     return empty_response()

@@ -5,7 +5,8 @@ from flask import Blueprint, Response, abort
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal, name_taken
-from rules.roles import lock_custom, refuse_assigned, resolve_permissions
+from rules.roles import NO_ROLE, lock_custom, refuse_assigned, resolve_permissions
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response
@@ -42,7 +43,7 @@ def get_role(role_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, "READ_ROLE")
-        body = roles.get(conn, id_in_path(role_id)) or abort(404, "No role has that id.")
+        body = roles.get(conn, id_in_path(role_id)) or abort(404, NO_ROLE)
     return json_response(body)
 
 
@@ -91,7 +92,7 @@ def list_role_projects(role_id: str) -> Response:
     """
     with connection() as conn:
         require(conn, "ADMIN")
-        body = roles.list_projects(conn, id_in_path(role_id)) or abort(404, "No role has that id.")
+        body = roles.list_projects(conn, id_in_path(role_id)) or abort(404, NO_ROLE)
     return json_response(body)
 
 
@@ -99,7 +100,7 @@ def list_role_projects(role_id: str) -> Response:
 @operation(
     record="roleAnswer",
     body=UpdateRole,
-    refuses=(400, 401, 403, 404, 409, 415),
+    refuses=(400, 401, 403, 404, 409, 412, 415),
     errors={
         409: Refusal("The role is predefined, or the name is taken.", "A predefined role cannot be changed or deleted.")
     },
@@ -113,6 +114,7 @@ def update_role(role_id: str) -> Response:
     with transaction() as conn, unique_or_409(roles.TAKEN):
         actor = require(conn, "ADMIN")
         number = id_in_path(role_id)
+        refuse_changed(lambda: roles.lock(conn, number) and roles.get(conn, number), NO_ROLE)
         change = load(UpdateRole(), lambda: roles.lock(conn, number))
         before = lock_custom(conn, number, change)
         change = without_read_only(change, lambda: before)
@@ -129,7 +131,7 @@ def update_role(role_id: str) -> Response:
 @bp.delete("/api/admin/roles/<role_id>")
 @operation(
     record=None,
-    refuses=(400, 401, 403, 404, 409),
+    refuses=(400, 401, 403, 404, 409, 412),
     errors={
         409: Refusal(
             "The role is predefined, or users, groups or signup tokens have it.",
@@ -144,7 +146,9 @@ def delete_role(role_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        before = lock_custom(conn, id_in_path(role_id))
+        number = id_in_path(role_id)
+        refuse_changed(lambda: roles.lock(conn, number) and roles.get(conn, number), NO_ROLE)
+        before = lock_custom(conn, number)
         refuse_assigned(roles.holders(conn, before["id"]))
         events.record(conn, Event("role-deleted", actor, pre_data=before))
         roles.delete(conn, before["id"])

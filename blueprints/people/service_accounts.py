@@ -96,6 +96,7 @@ def delete_service_account(account_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
+        past_users.lock_groups(conn, id_in_path(account_id))
         before = lock(conn, account_id)
         past_users.delete(conn, before["id"])
         events.record(conn, Event("service-account-deleted", actor, pre_data=users.event_data(before)))

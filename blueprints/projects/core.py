@@ -3,18 +3,16 @@
 import json
 from typing import Any
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Response
 
 from rules.access import Actor, require
-from rules.projects import TAKEN, add_project, refuse_past_private
+from rules.projects import TAKEN, add_project, change_project, lock_project, refuse_past_private
 from rules.refusals import Refusal
-from rules.stickiness import check_default_stickiness
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, created, empty_response, json_response
-from sql import events
 from sql.database import Connection, connection, transaction
-from sql.events import Event
 from sql.projects import access as project_access
 from sql.projects import core as projects
 from sql.projects import health_report
@@ -119,7 +117,7 @@ def get_project(project_id: str) -> Response:
 
 @bp.put("/api/admin/projects/<project_id>")
 @operation(
-    body=ProjectChange, refuses=(400, 401, 403, 404, 415), errors={400: Refusal(message="name: must not be blank")}
+    body=ProjectChange, refuses=(400, 401, 403, 404, 412, 415), errors={400: Refusal(message="name: must not be blank")}
 )
 def update_project(project_id: str) -> Response:
     """Update a project.
@@ -132,7 +130,7 @@ def update_project(project_id: str) -> Response:
 @bp.put("/api/admin/projects/<project_id>/settings")
 @operation(
     body=ProjectSettings,
-    refuses=(400, 401, 403, 404, 415),
+    refuses=(400, 401, 403, 404, 412, 415),
     errors={400: Refusal(message="featureNaming.example: must match the pattern")},
 )
 def update_project_settings(project_id: str) -> Response:
@@ -149,15 +147,13 @@ def update(project_id: str, schema: Body) -> Response:
     """Update the properties of a project that the body contains."""
     with transaction() as conn:
         actor = require(conn, *UPDATE_PERMISSIONS, project=project_id)
+        refuse_changed(lambda: lock_project(conn, project_id)["version"])
         payload = load(schema, lambda: (projects.lock(conn, project_id) or {}).get("logged"))
-        project = projects.lock(conn, project_id) or abort(404, "No project has that id.")
-        before = project["logged"]
+        before = lock_project(conn, project_id)["logged"]
         after = before | without_read_only(payload, lambda: read_record(conn, actor, project_id))
-        check_default_stickiness(conn, after["defaultStickiness"], before["defaultStickiness"])
-        if after != before:
-            projects.update(conn, after)
-            events.record(conn, Event("project-updated", actor, project=project_id, data=after, pre_data=before))
-    return empty_response()
+        change_project(conn, actor, before, after)
+        version = lock_project(conn, project_id)["version"]
+    return empty_response(record=version)
 
 
 def read_record(conn: Connection, actor: Actor, project_id: str) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.constraints import check_strategy
 from rules.instance_limits import unique_or_409
+from rules.projects import change_default_strategy
 from rules.refusals import Refusal
 from serving.operation import operation
 from serving.request_data import load
@@ -105,9 +105,5 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
             SetDefaultStrategy(), lambda: (project_environments.lock_link(*place) or {}).get("default_strategy")
         )
         link = project_environments.lock_link(*place) or abort(404, "The project has no such environment.")
-        before = link["default_strategy"]
-        check_strategy(conn, payload, project_id, before)
-        project_environments.set_default_strategy(conn, project_id, environment, payload)
-        details = {"project": project_id, "environment": environment, "data": payload, "pre_data": before}
-        events.record_change(conn, Event("default-strategy-updated", actor, **details))
+        change_default_strategy(conn, actor, project_id, environment, link["default_strategy"], payload)
     return json_response(json_text(payload))

@@ -1,11 +1,12 @@
 """Archive, revive and delete projects."""
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Response
 
 from rules.access import require
 from rules.instance_limits import refuse_excess
-from rules.projects import lock_without_live_flags
+from rules.projects import lock_project, lock_without_live_flags
 from rules.refusals import Refusal
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.responses import empty_response
 from sql import events
@@ -52,7 +53,7 @@ def revive_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
-        before = projects.lock(conn, project_id) or abort(404, "No project has that id.")
+        before = lock_project(conn, project_id)
         if before["archived_at"] is not None:
             refuse_excess(conn, "MAX_PROJECTS", "live project")
             projects.revive(conn, project_id)
@@ -61,7 +62,7 @@ def revive_project(project_id: str) -> Response:
 
 
 @bp.delete("/api/admin/projects/<project_id>")
-@operation(refuses=(401, 403, 404, 409))
+@operation(refuses=(401, 403, 404, 409, 412))
 def delete_project(project_id: str) -> Response:
     """Delete a project.
 
@@ -70,6 +71,7 @@ def delete_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
+        refuse_changed(lambda: lock_project(conn, project_id)["version"])
         lock_without_live_flags(conn, project_id)
         project_deletion.lock(conn, project_id)
         flags = flag_lifecycle.delete_archived(conn, project_id)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql.catalog import strategy_uses
-from sql.database import Connection, as_json, rows, run, value
+from sql.database import Connection, RecordText, as_json, record, rows, run, value
 
 # The message of a unique violation.
 TAKEN = {"context_fields_pkey": "name: a context field with this name already exists"}
@@ -76,12 +76,12 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = f"SELECT ({RECORD})::text FROM context_fields WHERE name = %(name)s"
+GET: LiteralString = f"SELECT ({RECORD})::text AS text, version FROM context_fields WHERE name = %(name)s"
 
 
-def get(conn: Connection, name: str) -> str | None:
+def get(conn: Connection, name: str) -> RecordText | None:
     """Return the ContextField record as JSON text, or None if it does not exist."""
-    return value(conn, GET, {"name": name})
+    return record(conn, GET, {"name": name})
 
 
 LOCK: LiteralString = f"SELECT {RECORD} FROM context_fields WHERE name = %(name)s FOR UPDATE"

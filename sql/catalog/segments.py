@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, one, rows, run, value
+from sql.database import Connection, RecordText, as_json, one, record, rows, run, value
 from sql.projects.visibility import VISIBLE
 
 # The message of a unique violation.
@@ -49,12 +49,12 @@ def list_all(conn: Connection, viewer: int | None) -> str:
     return value(conn, LIST, {"viewer": viewer})
 
 
-GET: LiteralString = f"SELECT ({RECORD})::text FROM segments WHERE id = %(id)s AND {SEEN}"
+GET: LiteralString = f"SELECT ({RECORD})::text AS text, version FROM segments WHERE id = %(id)s AND {SEEN}"
 
 
-def get(conn: Connection, segment_id: int, viewer: int | None) -> str | None:
+def get(conn: Connection, segment_id: int, viewer: int | None) -> RecordText | None:
     """Return a segment as JSON text, or None if the viewer sees no such segment."""
-    return value(conn, GET, {"id": segment_id, "viewer": viewer})
+    return record(conn, GET, {"id": segment_id, "viewer": viewer})
 
 
 LOCK = "SELECT id FROM segments WHERE id = %(id)s FOR UPDATE"
@@ -110,6 +110,18 @@ def insert(
         "created_by": created_by,
     }
     return value(conn, INSERT, params)
+
+
+RESTORE = """
+    INSERT INTO segments (id, name, description, project_id, constraints, created_by, created_at)
+    VALUES (%(id)s, %(name)s, %(description)s, %(project)s, %(constraints)s::json, %(createdBy)s, %(createdAt)s)
+    RETURNING id
+"""
+
+
+def restore(conn: Connection, segment: Mapping[str, Any]) -> int:
+    """Insert a segment with the id of its record. Raise UniqueViolation if its id or name is taken."""
+    return value(conn, RESTORE, {**segment, "constraints": as_json(segment["constraints"])})
 
 
 UPDATE: LiteralString = f"""

@@ -2,10 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, LiteralString
+from typing import Any, LiteralString, Self
 
 import psycopg
 from flask import Flask, current_app
@@ -120,8 +121,10 @@ def transaction_or_savepoint(conn: Connection) -> AbstractContextManager[Any]:
 @contextmanager
 def rolled_back_transaction(conn: Connection) -> Iterator[None]:
     """Run a transaction that is always rolled back. Inside the caller's transaction, it is a savepoint."""
+    before = len(noted_events.get() or ())
     with suppress(psycopg.Rollback), transaction_or_savepoint(conn):
         yield
+        del (noted_events.get() or [])[before:]
         raise psycopg.Rollback
 
 
@@ -146,6 +149,8 @@ def transaction_block(conn: Connection) -> Iterator[None]:
 
 # The types of the events that each running transaction has recorded, by the id of its connection. For metrics.
 _recorded: dict[int, list[str]] = {}
+# The id and type of each event that the running request has recorded, or None outside of requests.
+noted_events: ContextVar[list[DictRow] | None] = ContextVar("noted_events", default=None)
 
 
 @contextmanager
@@ -160,11 +165,13 @@ def counted_transaction_block(conn: Connection, meter: Meter) -> Iterator[None]:
     meter.count_events(types)
 
 
-def note_events(conn: Connection, types: Iterable[str]) -> None:
-    """Remember the types of events that the running transaction has recorded, for metrics."""
+def note_events(conn: Connection, events: Sequence[DictRow]) -> None:
+    """Remember the id and type of events that the transaction has recorded, for metrics and the header Event-Id."""
     recorded = _recorded.get(id(conn))
     if recorded is not None:
-        recorded.extend(types)
+        recorded.extend(event["type"] for event in events)
+    if (noted := noted_events.get()) is not None:
+        noted.extend(events)
 
 
 @lru_cache(maxsize=1000)
@@ -199,6 +206,24 @@ def value(
     """Return the first column of the first row, or None. prepare: as for one()."""
     row = one(conn, statement, params, prepare=prepare)
     return None if row is None else next(iter(row.values()))
+
+
+class RecordText(str):
+    """The JSON text of a record, and the version of the record, which its ETag contains."""
+
+    version: int
+
+    def __new__(cls, text: str, version: int) -> Self:
+        """Return the text with the version."""
+        record = super().__new__(cls, text)
+        record.version = version
+        return record
+
+
+def record(conn: Connection, statement: LiteralString, params: Params | None = None) -> RecordText | None:
+    """Return the columns text and version of the first row, or None."""
+    row = one(conn, statement, params)
+    return None if row is None else RecordText(row["text"], row["version"])
 
 
 def run(conn: Connection, statement: LiteralString, params: Params | None = None) -> int:

@@ -5,7 +5,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, as_json, one, rows, run, value
+from sql.database import Connection, RecordText, as_json, one, record, rows, run, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
 from sql.projects.visibility import VISIBLE
@@ -19,6 +19,7 @@ STATE: LiteralString = f"""
            flags.project_id,
            flags.type,
            flags.archived_at,
+           flags.version,
            {flag_records.TAGS} AS tags,
            {flag_records.CORE} AS record
 """
@@ -152,12 +153,12 @@ def list_creators(conn: Connection, viewer: int | None, project: str | None = No
     return value(conn, LIST_CREATORS, {"project": project, "viewer": viewer})
 
 
-GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text FROM flags WHERE id = %(id)s"
+GET_CORE: LiteralString = f"SELECT ({flag_records.CORE})::text AS text, version FROM flags WHERE id = %(id)s"
 
 
-def get_core(conn: Connection, flag_id: int) -> str:
+def get_core(conn: Connection, flag_id: int) -> RecordText | None:
     """Return the FlagCore record as JSON text."""
-    return value(conn, GET_CORE, {"id": flag_id})
+    return record(conn, GET_CORE, {"id": flag_id})
 
 
 LIST: LiteralString = f"""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, rows, value
+from sql.database import Connection, RecordText, record, rows
 from sql.flags import strategies
 from sql.flags.stages import STAGE
 
@@ -216,7 +216,7 @@ FLAG: LiteralString = f"""
         'collaborators', {COLLABORATORS}))
 """
 
-GET: LiteralString = f"""SELECT ({FLAG})::text
+GET: LiteralString = f"""SELECT ({FLAG})::text AS text, version
       FROM flags
      WHERE name = %(name)s
        AND project_id = %(project)s
@@ -224,9 +224,9 @@ GET: LiteralString = f"""SELECT ({FLAG})::text
 """
 
 
-def get(conn: Connection, project: str, name: str, user_id: int | None) -> str | None:
+def get(conn: Connection, project: str, name: str, user_id: int | None) -> RecordText | None:
     """Return the Flag record of a live flag as JSON text, with the favorite of the user, or None."""
-    return value(conn, GET, {"project": project, "name": name, "user_id": user_id})
+    return record(conn, GET, {"project": project, "name": name, "user_id": user_id})
 
 
 LIST: LiteralString = f"SELECT {FLAG} AS record FROM flags WHERE name = ANY(%(names)s::text[]) AND deleted_at IS NULL"

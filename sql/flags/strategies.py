@@ -5,7 +5,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, as_json, rows, run, value
+from sql.database import Connection, RecordText, as_json, record, rows, run, value
 
 # The variants of a strategy. The caller adds the condition. payload is omitted if there is none.
 VARIANTS: LiteralString = """
@@ -38,7 +38,7 @@ RECORD: LiteralString = f"""
 """
 
 GET: LiteralString = f"""
-    SELECT ({RECORD})::text
+    SELECT ({RECORD})::text AS text, strategies.version
       FROM strategies
       JOIN flags ON flags.id = strategies.flag_id
       JOIN project_environments USING (project_id, environment)
@@ -50,9 +50,9 @@ GET: LiteralString = f"""
 """
 
 
-def get(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> str | None:
+def get(conn: Connection, project: str, flag: str, environment: str, strategy_id: str) -> RecordText | None:
     """Return the Strategy record as JSON text, or None if this live flag does not have it."""
-    return value(conn, GET, {"id": strategy_id, "project": project, "flag": flag, "environment": environment})
+    return record(conn, GET, {"id": strategy_id, "project": project, "flag": flag, "environment": environment})
 
 
 GET_LIST: LiteralString = f"""
@@ -92,8 +92,8 @@ def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) ->
 
 
 READ: LiteralString = f"""
-    SELECT flag_id, environment, record, record::text AS body
-      FROM (SELECT strategies.flag_id, environment, number, {RECORD} AS record
+    SELECT flag_id, environment, record, record::text AS body, version
+      FROM (SELECT strategies.flag_id, environment, number, strategies.version, {RECORD} AS record
               FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS wanted (id, number)
               JOIN strategies ON strategies.id = wanted.id
               JOIN flags ON flags.id = flag_id) AS found
@@ -102,8 +102,9 @@ READ: LiteralString = f"""
 
 
 def read(conn: Connection, ids: Sequence[str]) -> list[DictRow]:
-    """Return flag_id, environment, record and body (the record as JSON text) of strategies, in the order of the ids."""
-    return rows(conn, READ, {"ids": list(ids)})
+    """Return flag_id, environment, version, record and body (RecordText) of strategies, in the order of the ids."""
+    found = rows(conn, READ, {"ids": list(ids)})
+    return [row | {"body": RecordText(row["body"], row["version"])} for row in found]
 
 
 SWITCH_OFF_IF_LAST = """
@@ -129,9 +130,11 @@ def switch_off_if_last(conn: Connection, strategy_id: str) -> bool:
     return run(conn, SWITCH_OFF_IF_LAST, {"id": strategy_id}) == 1
 
 
+# The version is raised here too, because a change of the variants is no change of this row.
 UPDATE = """
     UPDATE strategies
-       SET name = %(name)s,
+       SET version = version + 1,
+           name = %(name)s,
            title = %(title)s,
            disabled = %(disabled)s,
            parameters = %(parameters)s::json,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, rows, run, value
+from sql.database import Connection, RecordText, record, rows, run, value
 from sql.people import users
 
 # The members of a row of groups, as a JSON array.
@@ -55,12 +55,12 @@ def list_all(conn: Connection) -> str:
     return value(conn, LIST)
 
 
-GET: LiteralString = f"SELECT ({RECORD})::text FROM groups WHERE groups.id = %(id)s"
+GET: LiteralString = f"SELECT ({RECORD})::text AS text, version FROM groups WHERE groups.id = %(id)s"
 
 
-def get(conn: Connection, group_id: int) -> str | None:
+def get(conn: Connection, group_id: int) -> RecordText | None:
     """Return a group as JSON text, or None if it does not exist."""
-    return value(conn, GET, {"id": group_id})
+    return record(conn, GET, {"id": group_id})
 
 
 # The form of a group in events. It is a separate statement, which begins after the wait for the
@@ -164,6 +164,7 @@ SET_USERS = """
     SELECT %(id)s, listed.user_id, %(created_by)s, listed.position
       FROM unnest(%(users)s::integer[]) WITH ORDINALITY AS listed (user_id, position)
     ON CONFLICT (group_id, user_id) DO UPDATE SET position = excluded.position
+     WHERE group_users.position <> excluded.position
 """
 
 

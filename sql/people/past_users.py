@@ -17,6 +17,21 @@ HOLD_PROJECTS = """
        FOR KEY SHARE
 """
 
+# A change of a group locks the group first, then its members.
+LOCK_GROUPS = """
+    SELECT
+      FROM groups
+     WHERE id IN (SELECT group_id FROM group_users WHERE user_id = %(user_id)s)
+     ORDER BY id
+       FOR NO KEY UPDATE
+"""
+
+
+def lock_groups(conn: Connection, user_id: int) -> None:
+    """Lock the groups of a user, whose members will change. Call this before the user is locked for a deletion."""
+    rows(conn, LOCK_GROUPS, {"user_id": user_id})
+
+
 # The row of the user stays for insights, and the past_ tables keep their memberships. SKIP LOCKED: a request with a
 # token of the user may have locked the token and wait for this transaction. Such a token no longer authenticates, and
 # the next deletion of a user deletes it.

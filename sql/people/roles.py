@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, one, run, value
+from sql.database import Connection, RecordText, one, record, run, value
 from sql.people import permissions
 
 # The record, and its properties without the project.
@@ -45,12 +45,12 @@ WITH_PERMISSIONS: LiteralString = f"""
                   AND role_permissions.project_id IS NULL)))
 """
 
-GET: LiteralString = f"SELECT ({WITH_PERMISSIONS})::text FROM roles WHERE id = %(id)s"
+GET: LiteralString = f"SELECT ({WITH_PERMISSIONS})::text AS text, version FROM roles WHERE id = %(id)s"
 
 
-def get(conn: Connection, role_id: int) -> str | None:
+def get(conn: Connection, role_id: int) -> RecordText | None:
     """Return a role with its permissions as JSON text, or None if it does not exist."""
-    return value(conn, GET, {"id": role_id})
+    return record(conn, GET, {"id": role_id})
 
 
 # A role that no user or group has in a project has no entries.
@@ -102,12 +102,14 @@ def is_taken(conn: Connection, name: str) -> bool:
     return value(conn, IS_TAKEN, {"name": name})
 
 
-ANSWER: LiteralString = f"SELECT json_build_object('version', 1, 'roles', {RECORD})::text FROM roles WHERE id = %(id)s"
+ANSWER: LiteralString = f"""
+    SELECT json_build_object('version', 1, 'roles', {RECORD})::text AS text, version FROM roles WHERE id = %(id)s
+"""
 
 
-def answer(conn: Connection, role_id: int) -> str:
+def answer(conn: Connection, role_id: int) -> RecordText | None:
     """Return {"version": 1, "roles": {...}} as JSON text: one role. Old clients expect it under the plural."""
-    return value(conn, ANSWER, {"id": role_id})
+    return record(conn, ANSWER, {"id": role_id})
 
 
 # The form of a role in events. It is a separate statement, which begins after the wait for the

@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from sql import locks
-from sql.database import Connection, as_json, one, run, value
+from sql.database import Connection, RecordText, as_json, one, run, value
 from sql.people import roles
 from sql.projects.visibility import VISIBLE
 
@@ -27,11 +27,13 @@ LOGGED: LiteralString = """
 
 # NO KEY: inserts that only refer to the project, such as segments, do not wait for this lock and cannot deadlock with
 # it.
-LOCK: LiteralString = f"SELECT {LOGGED} AS logged, archived_at FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
+LOCK: LiteralString = (
+    f"SELECT {LOGGED} AS logged, archived_at, version FROM projects WHERE id = %(id)s FOR NO KEY UPDATE"
+)
 
 
 def lock(conn: Connection, project_id: str) -> DictRow | None:
-    """Lock a project. Return logged (the project in the form of events) and archived_at, or None if it does not exist.
+    """Lock a project. Return logged (the project in the form of events), archived_at and version, or None without it.
 
     A request that adds a flag to a project, or revives one, has the project FOR SHARE and waits.
     """
@@ -172,19 +174,20 @@ CREATED = """
                              FROM project_environments
                              JOIN environments ON environments.name = environment
                             WHERE project_id = projects.id),
-                       'changeRequestEnvironments', '[]'::json)) AS record
+                       'changeRequestEnvironments', '[]'::json)) AS record,
+               version
           FROM projects
          WHERE id = %(id)s
     )
-    SELECT record, record::text AS text FROM created
+    SELECT record, record::text AS text, version FROM created
 """
 
 
 def created(conn: Connection, project_id: str) -> DictRow:
-    """Return a new project: record for the event, and text for the response."""
+    """Return a new project: record for the event, and text (a RecordText) for the response."""
     project = one(conn, CREATED, {"id": project_id})
     assert project is not None
-    return project
+    return project | {"text": RecordText(project["text"], project["version"])}
 
 
 # FOR SHARE: a request that archives or deletes the project waits until the new flag is committed.

@@ -150,7 +150,7 @@ SET_DEFAULT_STRATEGY = """
 """
 
 
-def set_default_strategy(conn: Connection, project: str, environment: str, strategy: Mapping[str, Any]) -> None:
-    """Set the default strategy of an environment."""
-    params = {"project": project, "environment": environment, "strategy": as_json(dict(strategy))}
-    run(conn, SET_DEFAULT_STRATEGY, params)
+def set_default_strategy(conn: Connection, project: str, environment: str, strategy: Mapping[str, Any] | None) -> None:
+    """Set the default strategy of an environment, or remove it."""
+    text = None if strategy is None else as_json(dict(strategy))
+    run(conn, SET_DEFAULT_STRATEGY, {"project": project, "environment": environment, "strategy": text})

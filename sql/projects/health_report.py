@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from sql.database import Connection, value
+from sql.database import Connection, RecordText, record, value
 from sql.flags.records import IS_SMALL, ITEM
 from sql.limits import PAGE_BYTES
 from sql.projects.health import POTENTIALLY_STALE
@@ -51,10 +51,10 @@ def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
 
 LEGACY: LiteralString = f"""{OVERVIEW},
     {ITEMS}
-    SELECT json_merge(head, tail, json_build_object('features', items.list))::text FROM overview, items
+    SELECT json_merge(head, tail, json_build_object('features', items.list))::text AS text, version FROM overview, items
 """
 
 
-def legacy_overview(conn: Connection, project_id: str, user_id: int | None) -> str | None:
+def legacy_overview(conn: Connection, project_id: str, user_id: int | None) -> RecordText | None:
     """Return the deprecated overview as JSON text, as get() does."""
-    return value(conn, LEGACY, {"id": project_id, "user_id": user_id, "max_bytes": PAGE_BYTES})
+    return record(conn, LEGACY, {"id": project_id, "user_id": user_id, "max_bytes": PAGE_BYTES})

@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from sql.database import Connection, value
+from sql.database import Connection, RecordText, record
 from sql.projects.health import ACTIVE, HEALTH, MEAN_DAYS
 
 # Our choice: the current window is the last 30 days, the past window the 30 days before. Both are computed at the
@@ -144,15 +144,18 @@ OVERVIEW: LiteralString = f"""
                        SELECT FROM project_favorites
                         WHERE project_id = projects.id
                           AND user_id = %(user_id)s::integer)) AS tail,
-               json_build_object('onboardingStatus', onboarding.status) AS status
+               json_build_object('onboardingStatus', onboarding.status) AS status,
+               projects.version
           FROM projects, counts, archived, activity, members, own_environments, onboarding
          WHERE projects.id = (SELECT id FROM requested)
     )
 """
 
-GET: LiteralString = f"{OVERVIEW}SELECT json_merge(head, type_counts, tail, status)::text FROM overview"
+GET: LiteralString = (
+    f"{OVERVIEW}SELECT json_merge(head, type_counts, tail, status)::text AS text, version FROM overview"
+)
 
 
-def get(conn: Connection, project_id: str, user_id: int | None) -> str | None:
+def get(conn: Connection, project_id: str, user_id: int | None) -> RecordText | None:
     """Return the project overview as JSON text, with the favorites of this user (None: an API token), or None."""
-    return value(conn, GET, {"id": project_id, "user_id": user_id})
+    return record(conn, GET, {"id": project_id, "user_id": user_id})

@@ -14,11 +14,13 @@ TABLES = """
 """
 
 
-def contents(conn: Connection) -> dict[str, list[str]]:
+def contents(conn: Connection, omit: str = "") -> dict[str, list[str]]:
+    """The rows of each table, without the column omit."""
     found: dict[str, list[str]] = {}
     for name in [table["relname"] for table in rows(conn, TABLES)]:
-        statement = f"SELECT (to_jsonb(it) - 'log_cnt')::text AS row FROM (SELECT * FROM {name}) AS it ORDER BY 1"
-        found[name] = [row["row"] for row in rows(conn, statement)]  # pyright: ignore
+        row = "(to_jsonb(it) - 'log_cnt' - %(omit)s::text)::text"
+        statement = f"SELECT {row} AS row FROM (SELECT * FROM {name}) AS it ORDER BY 1"
+        found[name] = [row["row"] for row in rows(conn, statement, {"omit": omit})]  # pyright: ignore
     return found
 
 

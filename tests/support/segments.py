@@ -32,9 +32,9 @@ def curator(world: World, *projects: str, name: str = "Carla") -> Caller:
 
 
 def stored(conn: Connection, segment: int) -> dict[str, Any]:
-    """The row of a segment, without its instant; {} when there is none."""
+    """The row of a segment, without its instant and version; {} when there is none."""
     row = conn.execute("SELECT * FROM segments WHERE id = %s", [segment]).fetchone() or {}
-    return {column: word for column, word in row.items() if column != "created_at"}
+    return {column: word for column, word in row.items() if column not in ("created_at", "version")}
 
 
 def limit(app: Flask, monkeypatch: pytest.MonkeyPatch, **settings: int) -> None:

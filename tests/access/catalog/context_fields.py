@@ -12,10 +12,10 @@ TABLE = """
     GET /api/admin/projects/<project_id>/context                          hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/context                          apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/context                          nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/context                                               -        201    201  403     403   403  201    403     403       401       5
+    POST /api/admin/context                                               -        201    201  403     403   403  201    403     403       401       6
     POST /api/admin/context/validate                                      -        200    200  403     403   403  200    403     403       401       2
     GET /api/admin/context/<name>                                         -        200    200  200     200   200  200    403     403       401       2
-    PUT /api/admin/context/<name>                                         -        200    200  403     403   403  200    403     403       401       6
+    PUT /api/admin/context/<name>                                         -        200    200  403     403   403  200    403     403       401       7
     DELETE /api/admin/context/<name>                                      -        200    200  403     403   403  200    403     403       401       7
     GET /api/admin/context/<name>/strategies                              -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/context/<name>/legal-values                           -        200    200  403     403   403  200    403     403       401       6

@@ -10,11 +10,11 @@ TABLE = """
     GET /api/admin/projects/<project_id>                hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>                apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>                nowhere  404    404  404     404   404  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>                default  200    200  403     403   403  200    403     403       401       6
+    PUT /api/admin/projects/<project_id>                default  200    200  403     403   403  200    403     403       401       7
     PUT /api/admin/projects/<project_id>                hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>                apollo   200    403  403     200   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>                nowhere  404    403  403     403   403  404    403     403       401       -
-    PUT /api/admin/projects/<project_id>/settings       default  200    200  403     403   403  200    403     403       401       6
+    PUT /api/admin/projects/<project_id>/settings       default  200    200  403     403   403  200    403     403       401       7
     PUT /api/admin/projects/<project_id>/settings       hermes   200    403  403     403   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/settings       apollo   200    403  403     200   403  200    403     403       401       -
     PUT /api/admin/projects/<project_id>/settings       nowhere  404    403  403     403   403  404    403     403       401       -

@@ -72,10 +72,10 @@ def migrated(url, folder):
 
 
 def contents(conn):
-    """The rows of each table, without their times."""
+    """The rows of each table, without their times and versions, which are times too."""
     tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
     times = "SELECT attname FROM pg_attribute WHERE atttypid = 'timestamptz'::regtype"
-    created = {row["attname"] for row in rows(conn, times)}
+    created = {row["attname"] for row in rows(conn, times)} | {"version"}
     return {
         row["relname"]: sorted(
             json.dumps({name: item for name, item in found["row"].items() if name not in created})

@@ -13,7 +13,9 @@ from psycopg.rows import DictRow
 
 from app import create_app
 from operations import bootstrap
-from sql.database import connect, rows, value
+from sql import search
+from sql.database import Connection, connect, connection, rows, value
+from sql.flags import cleanup
 from tests.support.instance import ADMIN_KEY, SETTINGS, pinned_to
 from tests.support.service import ROOT
 from tests.support.world import Caller
@@ -133,6 +135,29 @@ READS: list[tuple[str, str, Any]] = [
         {"environment": "production", "projects": "*", "context": {"appName": "test", "userId": "1"}},
     ),
 ]
+
+
+def search_for(*words: str) -> Callable[[Connection], object]:
+    return lambda conn: search.search(conn, list(words), {}, viewer=9, user_id=9, limit=50, offset=0, others=4)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        search_for(),
+        search_for("tag7"),
+        search_for("flag", "1"),
+        lambda conn: cleanup.count(conn, [f"p{number}" for number in range(1, 21)]),
+        lambda conn: cleanup.list_flags(conn, "p1", 9, 50, 0),
+    ],
+)
+def test_the_rows_visited_by_pages_grow_with_the_flags(
+    visited: tuple[Flask, dict[str, int]], read: Callable[[Connection], object]
+) -> None:
+    app, found = visited
+    with app.app_context(), connection() as conn:
+        read(conn)
+    assert 0 < max(found.values()) < ROWS_FOR_EACH_FLAG * FLAGS
 
 
 @pytest.mark.parametrize(("key", "path", "body"), READS, ids=[path for _, path, _ in READS])

@@ -104,12 +104,15 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         # of flags.
         new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
         new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions, flag_links")
-        # Nor an order of the members of a group, or the token and the group of an event.
+        # Nor an order of the members of a group, the token, the group and the undone event of an event, or the day of a
+        # bulk read.
         new.execute("SET session_replication_role = replica")  # No triggers.
         new.execute("UPDATE group_users SET position = 0")
-        new.execute("UPDATE events SET created_by_token_id = NULL, group_id = NULL")
+        new.execute("UPDATE api_keys SET bulk_read_on = NULL")
+        new.execute("UPDATE events SET created_by_token_id = NULL, group_id = NULL, undoes = NULL")
         new.execute("RESET session_replication_role")
-        assert contents(old) == contents(new)
+        # The version of a record is a time: here that of the demo, there that of the migration.
+        assert contents(old, omit="version") == contents(new, omit="version")
         assert comparison.differences(make_app(one), make_app(other), new, ADMIN_KEY, ADMIN) == {}
         # Applications with tokens of the first version get their flags, and their reports count.
         tokens = rows(old, "SELECT secret FROM api_keys WHERE kind = 'client' ORDER BY id LIMIT 3")

@@ -52,6 +52,8 @@ OPENS = {
         "POST /api/admin/tags",
         "DELETE /api/admin/tags/<type>/<anything:value>",
         "POST /api/admin/features-batch/import",
+        # The event is about the stale mark.
+        "POST /api/admin/events/<event_id>/undo",
     ],
     "UPDATE_APPLICATION": [f"{method} /api/admin/metrics/applications/<app_name>" for method in ("POST", "DELETE")],
     "DELETE_FEATURE": [
@@ -64,16 +66,24 @@ OPENS = {
     "MOVE_FEATURE_TOGGLE": [f"POST {FLAG}/changeProject"],
     "UPDATE_FEATURE_DEPENDENCY": [f"{method} {FLAG}/dependencies" for method in ("POST", "DELETE")]
     + [f"DELETE {FLAG}/dependencies/<parent>"],
-    "CREATE_FEATURE_STRATEGY": [f"POST {PLACE}/strategies"],
+    "CREATE_FEATURE_STRATEGY": [f"POST {PLACE}/strategies", f"POST {PLACE}/plan", f"POST {PLACE}/copy"],
     "UPDATE_FEATURE_STRATEGY": [
         f"PUT {PLACE}/strategies/<strategy_id>",
         f"PATCH {PLACE}/strategies/<strategy_id>",
         f"POST {PLACE}/strategies/set-sort-order",
+        f"POST {PLACE}/plan/<strategy_id>/skip",
+        f"POST {PLACE}/copy",
         "POST /api/admin/segments/strategies",
     ],
-    "DELETE_FEATURE_STRATEGY": [f"DELETE {PLACE}/strategies/<strategy_id>"],
-    "UPDATE_FEATURE_ENVIRONMENT": [f"POST {path}/{switch}" for path in (PLACE, BULK) for switch in ("on", "off")],
+    "DELETE_FEATURE_STRATEGY": [
+        f"DELETE {PLACE}/strategies/<strategy_id>",
+        f"POST {PLACE}/plan/<strategy_id>/stop",
+        f"POST {PLACE}/copy",
+    ],
+    "UPDATE_FEATURE_ENVIRONMENT": [f"POST {path}/{switch}" for path in (PLACE, BULK) for switch in ("on", "off")]
+    + [f"POST {PLACE}/copy"],
     "UPDATE_FEATURE_ENVIRONMENT_VARIANTS": [
+        f"POST {PLACE}/copy",
         f"PUT {PLACE}/variants",
         f"PATCH {PLACE}/variants",
         f"PUT {FLAG}/variants-batch",

@@ -15,7 +15,7 @@ ADMIN = "/api/admin"
 DEFAULT = f"{ADMIN}/projects/default"
 FLAG = f"{DEFAULT}/features/f"
 VARIANTS = [{"name": "a", "weight": 1000}]
-CREATE, UPDATE = "CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY"
+CREATE, UPDATE, DELETE = (f"{word}_FEATURE_STRATEGY" for word in ("CREATE", "UPDATE", "DELETE"))
 SWITCH, VARIANT = "UPDATE_FEATURE_ENVIRONMENT", "UPDATE_FEATURE_ENVIRONMENT_VARIANTS"
 
 
@@ -103,6 +103,34 @@ COMPOSED = [
         [(name, "default", "production") for name in (SWITCH, CREATE, UPDATE)],
     ),
     Composed(
+        "a copy to another environment",
+        *("POST", f"{DEFAULT}/features/mover/environments/development/copy"),
+        *({"from": "production", "enabled": True}, 200),
+        [(name, "default", "development") for name in (CREATE, VARIANT, SWITCH)],
+    ),
+    Composed(
+        "a copy that removes a strategy",
+        *("POST", f"{DEFAULT}/features/resting/environments/production/copy", {"from": "development"}, 200),
+        [(DELETE, "default", "production")],
+    ),
+    Composed(
+        "a copy that changes the order of strategies",
+        *("POST", f"{DEFAULT}/features/ordered/environments/production/copy", {"from": "development"}, 200),
+        [(name, "default", "production") for name in (UPDATE, VARIANT)],
+    ),
+    Composed(
+        "a plan in the place of a strategy",
+        *("POST", f"{FLAG}/environments/production/plan"),
+        *({"steps": [{"percent": 10}, {"percent": 20, "at": "2031-01-01T00:00:00Z"}], "replaces": "production"}, 200),
+        [(name, "default", "production") for name in (CREATE, UPDATE)],
+    ),
+    Composed(
+        "a shorter plan in the place of a plan",
+        *("POST", f"{DEFAULT}/features/ramp/environments/production/plan"),
+        *({"steps": [{"percent": 2, "at": "2030-01-01T00:00:00Z"}], "replaces": "step-0"}, 200),
+        [(name, "default", "production") for name in (UPDATE, DELETE)],
+    ),
+    Composed(
         "import",
         *("POST", f"{ADMIN}/features-batch/import"),
         *({"project": "default", "environment": "production", "data": DOCUMENT}, 200),
@@ -149,9 +177,22 @@ def stocked(world: World, conn: Connection) -> Callable[[Composed, int | None], 
     world.project("hermes")
     flag = world.flag("f", enabled_in=("production",))
     for environment in ("development", "production"):
-        world.strategy(flag, environment)
+        world.strategy(flag, environment, strategy_id=environment, parameters={}, constraints=[])
     mover = world.flag("mover", enabled_in=("production",))
-    world.strategy(mover, "production")
+    world.strategy(mover, "production", parameters={}, constraints=[])
+    ordered = world.flag("ordered")
+    for environment, titles in (("development", "ab"), ("production", "ba")):
+        for place, title in enumerate(titles):
+            about = {"title": title, "sort_order": place, "name": "default"}
+            world.strategy(ordered, environment, parameters={}, constraints=[], **about)
+    fixtures.insert_variant(conn, ordered, "development", None, name="b", weight=1000, weight_type="variable")
+    ramp = world.flag("ramp")
+    for place in (0, 1):
+        step = {"rollout": str(place + 1), "groupId": "ramp", "stickiness": "default"}
+        start = {"contextName": "currentTime", "operator": "DATE_AFTER", "values": [], "inverted": False}
+        start |= {"value": f"203{place}-01-01T00:00:00.000Z", "caseInsensitive": False}
+        about = {"strategy_id": f"step-{place}", "sort_order": place}
+        world.strategy(ramp, "production", parameters=step, constraints=[start], **about)
     for id in (flag, mover):
         fixtures.insert_variant(conn, id, "production", None, name="b", weight=1000, weight_type="variable")
     fixtures.insert(conn, "flag_dependencies", child_id=flag, parent_id=world.flag("parent"))

@@ -63,6 +63,19 @@ def test_one_of_two_administrators_stays(world, conn, admin, queue, types, acts,
     assert len(types()) == 1
 
 
+def test_a_deletion_locks_the_groups_of_a_user_first(world, admin, conn, gate, name):
+    victor = world.user("Victor")
+    group = admin.post("/api/admin/groups", json={"name": name, "users": [{"user": {"id": victor.id}}]}).get_json()
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            # As a change of the group does.
+            gate.execute("SELECT FROM groups WHERE id = %s FOR UPDATE", [group["id"]])
+            future = thread.submit(deletes(admin, victor))
+            wait_for(conn, [future])
+            gate.execute("SELECT FROM users WHERE id = %s FOR SHARE", [victor.id])
+        assert future.result().status_code == 200
+
+
 def test_a_deletion_locks_users_in_the_order_of_other_changes(world, admin, conn, gate):
     victor, ann = world.user("Victor"), world.user("Ann", root_role=1)
     with ThreadPoolExecutor(1) as thread:

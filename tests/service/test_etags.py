@@ -1,0 +1,242 @@
+"""The ETags of records, and changes with If-Match."""
+
+from typing import Any, NamedTuple
+
+import pytest
+from werkzeug.test import TestResponse
+
+from sql.database import value
+from tests.support.page import open_page, text_of
+from tests.support.world import Caller, World, refused
+
+PROJECTS = "/api/admin/projects"
+FLAG = f"{PROJECTS}/default/features/checkout"
+STRATEGIES = f"{FLAG}/environments/development/strategies"
+SEGMENT = {"name": "Nordics", "constraints": []}
+ROLE = {"name": "Helper", "type": "custom", "permissions": [{"name": "UPDATE_FEATURE"}]}
+VERSION = "SELECT version FROM flags WHERE name = 'checkout'"
+BLUE = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
+FIELD = {"name": "planet", "legalValues": [{"value": "Mars"}]}
+
+
+class Kind(NamedTuple):
+    """Where a record is created and with which body, where it is then, and two changes."""
+
+    collection: str
+    new: dict[str, Any]
+    path: str
+    one: dict[str, Any]
+    two: dict[str, Any]
+
+
+KINDS = {
+    "flag": Kind(f"{PROJECTS}/default/features", {"name": "x"}, "{name}", {"description": "One"}, {"stale": True}),
+    "strategy": Kind(STRATEGIES, {"name": "default"}, "{id}", {"variants": [BLUE]}, {"segments": [1000]}),
+    "project": Kind(PROJECTS, {"name": "Ares"}, "{id}", {"name": "One"}, {"name": "One", "mode": "protected"}),
+    "segment": Kind("/api/admin/segments", SEGMENT, "{id}", SEGMENT | {"name": "One"}, SEGMENT),
+    "group": Kind(
+        "/api/admin/groups",
+        {"name": "Team"},
+        "{id}",
+        {"name": "One"},
+        {"name": "One", "users": [{"user": {"id": 1000}}]},
+    ),
+    "role": Kind("/api/admin/roles", ROLE, "{id}", {"name": "One"}, {"name": "One", "permissions": []}),
+    "context field": Kind("/api/admin/context", FIELD, "{name}", {"description": "One"}, {"legalValues": []}),
+}
+
+
+class Record:
+    """A record of one of these kinds, and requests for it."""
+
+    def __init__(self, kind: Kind, admin: Caller) -> None:
+        self.kind, self.admin = kind, admin
+        created = admin.post(kind.collection, json=kind.new)
+        body = created.get_json()
+        self.path = f"{kind.collection}/{kind.path.format(**body.get('roles', body))}"
+        self.etag = created.headers["ETag"]
+
+    def get(self) -> str:
+        """Return the ETag of a GET."""
+        path = f"{self.path}/overview" if self.kind.collection == PROJECTS else self.path
+        return self.admin.get(path).headers["ETag"]
+
+    def put(self, body: Any, given: str | None = None, **kwargs: Any) -> TestResponse:
+        headers = {} if given is None else {"If-Match": given}
+        return self.admin.put(self.path, headers=headers, **({"json": body} | kwargs))
+
+    def delete(self, given: str) -> TestResponse:
+        return self.admin.delete(self.path, headers={"If-Match": given})
+
+
+def changed(response: TestResponse) -> None:
+    """Assert that a change was refused because of its If-Match."""
+    refused(response, 412, "PreconditionFailedError")
+
+
+def number(etag: str) -> int:
+    """Return the number in an ETag."""
+    return int(etag.strip('"'))
+
+
+@pytest.fixture
+def admin(world: World) -> Caller:
+    """An administrator. There are a flag, a segment and a user."""
+    world.flag("checkout")
+    world.conn.execute("INSERT INTO segments (id, name) VALUES (1000, 'Staff')")
+    world.conn.execute("INSERT INTO users (id, username, root_role_id) VALUES (1000, 'pia', 3)")
+    return world.api_key()
+
+
+@pytest.fixture(params=KINDS)
+def record(request: pytest.FixtureRequest, admin: Caller) -> Record:
+    """A record of each kind."""
+    return Record(KINDS[request.param], admin)
+
+
+def test_each_change_and_nothing_else_raises_the_number(record):
+    seen = [record.etag]
+    assert record.get() == record.etag
+    for body in (record.kind.one, record.kind.two):
+        seen.append(record.put(body).headers["ETag"])
+        assert record.put(body).headers["ETag"] == record.get() == seen[-1]
+    numbers = [number(etag) for etag in seen]
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_change_with_an_old_etag_is_412_and_changes_nothing(record):
+    newest = record.put(record.kind.one, record.etag).headers["ETag"]
+    changed(record.put(record.kind.two, record.etag))
+    changed(record.delete(record.etag))
+    assert record.get() == newest
+    assert record.delete(newest).status_code in (200, 202, 204)
+
+
+@pytest.mark.parametrize(
+    "given", ["*", "{}", "W/{}", '"a", {}', '"a",W/{}, "b"', "{gzip}", "W/{gzip}"], ids=lambda text: text or "empty"
+)
+def test_if_match_names_the_etag(admin, given):
+    record = Record(KINDS["flag"], admin)
+    gzip = record.etag[:-1] + '-gzip"'
+    assert record.put(record.kind.one, given.format(record.etag, gzip=gzip)).status_code < 300
+
+
+@pytest.mark.parametrize("given", ["", '"1"', '"{}0"', '"a", "b"', 'W/"1-gzip"', '"*"'])
+def test_if_match_names_another_etag(admin, given):
+    record = Record(KINDS["flag"], admin)
+    changed(record.put(record.kind.one, given.format(number(record.etag))))
+
+
+def test_412_comes_after_404_and_before_what_is_wrong_with_the_body(record, world):
+    assert record.put({"x": 1}, record.etag).status_code == 400
+    for body in ({"json": {"x": 1}}, {"data": "{", "content_type": "application/json"}, {"data": "x"}):
+        changed(record.put(None, '"1"', **{"json": None} | body))
+    record.path = record.path.rpartition("/")[0] + "/999"
+    assert [record.put({"x": 1}, '"1"').status_code, record.delete("*").status_code] == [404, 404]
+    record.admin = world.user("Victor")
+    assert record.put({"x": 1}, '"1"').status_code == 403
+    record.admin = Caller(world.app)
+    assert record.put({"x": 1}, '"1"').status_code == 401
+
+
+def test_409_comes_after_412(admin):
+    for path in ("/api/admin/roles/1", f"{PROJECTS}/default", "/api/admin/archive/checkout"):
+        changed(admin.delete(path, headers={"If-Match": '"1"'}))
+        assert admin.delete(path, headers={"If-Match": "*"}).status_code == 409
+
+
+def test_if_none_match_is_ignored(record):
+    path = f"{record.path}/overview" if record.kind.collection == PROJECTS else record.path
+    assert record.admin.get(path, headers={"If-None-Match": record.etag}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["flag", "strategy"])
+def test_a_patch_honours_if_match(admin, name):
+    record = Record(KINDS[name], admin)
+    title = {"flag": "/description", "strategy": "/title"}[name]
+    patch = {"json": [{"op": "replace", "path": title, "value": "x"}], "headers": {"If-Match": record.etag}}
+    newest = admin.request("PATCH", record.path, **patch)
+    assert number(newest.headers["ETag"]) > number(record.etag)
+    changed(admin.request("PATCH", record.path, **patch))
+
+
+def test_what_belongs_to_a_flag_is_no_change_of_it(admin, world, alice):
+    before = admin.get(FLAG).headers["ETag"]
+    production = FLAG + "/environments/production"
+    statuses = [
+        admin.post(f"{production}/strategies", json={"name": "default"}).status_code,
+        admin.post(f"{production}/on").status_code,
+        alice.post(f"{FLAG}/favorites").status_code,
+        admin.post("/api/admin/features/checkout/tags", json={"type": "simple", "value": "beta"}).status_code,
+    ]
+    assert statuses == [200, 200, 200, 201]
+    assert value(world.conn, "SELECT first_in_production_at FROM flags WHERE name = 'checkout'") is not None
+    assert {caller.get(FLAG).headers["ETag"] for caller in (admin, alice)} == {before}
+
+
+def test_every_way_to_change_a_flag_raises_its_number(admin, world):
+    world.project("hermes")
+    names = {"features": ["checkout"]}
+    for path, body in (
+        (f"{PROJECTS}/default/stale", names | {"stale": True}),
+        (f"{FLAG}/lifecycle/complete", {"status": "kept"}),
+        (f"{PROJECTS}/default/archive", names),
+        (f"{PROJECTS}/default/revive", names),
+        (f"{FLAG}/changeProject", {"newProjectId": "hermes"}),
+    ):
+        before = value(world.conn, VERSION)
+        assert admin.post(path, json=body).status_code < 300, path
+        between = value(world.conn, VERSION)
+        assert between > before, path
+
+
+def test_a_deleted_member_and_a_copied_permission_raise_the_numbers(admin):
+    group = Record(KINDS["group"]._replace(new={"name": "Team", "users": [{"user": {"id": 1000}}]}), admin)
+    allowed = [{"name": "UPDATE_FEATURE_STRATEGY", "environment": "development"}]
+    role = Record(KINDS["role"]._replace(new=ROLE | {"permissions": allowed}), admin)
+    for record, path, body in (
+        (group, "/api/admin/user-admin/1000", None),
+        (role, "/api/admin/environments/development/clone", {"name": "copy", "type": "test"}),
+    ):
+        before = record.get()
+        response = admin.delete(path) if body is None else admin.post(path, json=body)
+        assert response.status_code < 300, response.text
+        assert number(record.get()) > number(before)
+
+
+def test_order_and_segments_are_changes_of_a_strategy(admin):
+    record = Record(KINDS["strategy"], admin)
+    id = record.path.rpartition("/")[2]
+    place = {"projectId": "default", "environmentId": "development", "strategyId": id}
+    for path, body in (
+        (f"{STRATEGIES}/set-sort-order", [{"id": id, "sortOrder": 7}]),
+        ("/api/admin/segments/strategies", place | {"segmentIds": [1000]}),
+    ):
+        before = record.get()
+        assert admin.post(path, json=body).status_code < 300
+        between = record.get()
+        assert number(between) > number(before)
+        assert admin.post(path, json=body).status_code < 300
+        assert record.get() == between
+
+
+PAGES = {
+    FLAG.rpartition("/")[0]: "/projects/default/flags/{}",
+    STRATEGIES: "/projects/default/flags/checkout/environments/development/strategies/{}",
+    PROJECTS: "/projects/{}/settings",
+    "/api/admin/context": "/admin/context-fields/{}",
+}
+
+
+def test_the_form_of_a_record_has_its_etag_and_the_newest_change(record, alice, eve):
+    assert record.put(record.kind.one).status_code < 300
+    collection, _, id = record.path.rpartition("/")
+    path = PAGES.get(collection, f"{collection.replace('/api', '')}/{{}}").format(id)
+    page = open_page(alice, path)
+    assert {form.get("data-if-match") for form in page.frame(".//form[@data-if-match]")} == {record.get().strip('"')}
+    [change] = page.frame(".//template[@id='newest-change']")
+    assert text_of(change).startswith("a key changed")
+    # Eve may not see events without a project.
+    if collection == "/api/admin/segments":
+        [nothing] = open_page(eve, path).frame(".//template[@id='newest-change']")
+        assert text_of(nothing) == ""
