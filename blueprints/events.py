@@ -1,14 +1,16 @@
-"""Search the event log, and list the events of a flag."""
+"""Search the event log, list the events of a flag, and undo an event."""
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, abort, request
 
-from rules.access import require
+from rules.access import id_in_path, require
+from rules.refusals import Refusal
+from rules.undo import UNDO, undo
 from serving.event_stream import lines_response, wants_lines
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import bounded, json_response
-from sql import event_search
-from sql.database import connection
+from sql import event_search, events
+from sql.database import connection, noted_events, transaction
 from validators.events import DeprecatedEventSearch, EventSearch, EventStreamSearch, NewestEvents
 
 bp = Blueprint("events", __name__)
@@ -100,6 +102,32 @@ def list_flag_events(feature_name: str) -> Response:
     return json_response(bounded(body, "Ask for fewer: use GET /api/admin/search/events with feature and limit."))
 
 
+@bp.post("/api/admin/events/<event_id>/undo")
+@operation(
+    record="undoneEvent",
+    refuses=(400, 401, 403, 404, 409),
+    errors={
+        409: Refusal(
+            "Events of this type cannot be undone, or the record has changed since.",
+            "Changed since this event: parameters.rollout was 34, and is 50 now.",
+        )
+    },
+)
+def undo_event(event_id: str) -> Response:
+    """Undo an event.
+
+    Puts back what the event changed, if nothing has changed it since. Needs the permission of the operation that makes
+    the same change, and follows its rules. The new events have the id of the undone event as `undoes`. To undo the
+    undo, undo the new event.
+    """
+    with transaction() as conn:
+        actor = require(conn, list_projects=True)
+        event = events.get(conn, id_in_path(event_id), actor.visible) or abort(404, "No event has that id.")
+        message = undo(conn, event)
+        body = events.list_undoing(conn, [event["id"] for event in noted_events.get() or ()], message)
+    return json_response(body)
+
+
 @bp.get("/api/admin/event-creators")
 @operation(record="eventCreators", refuses=(401, 403))
 def list_event_creators() -> Response:
@@ -111,6 +139,24 @@ def list_event_creators() -> Response:
         actor = require(conn, list_projects=True)
         body = event_search.creators(conn, actor.visible)
     return json_response(body)
+
+
+@bp.before_app_request
+def note_events() -> None:
+    """Begin the list of the events that the request records."""
+    noted_events.set([])
+
+
+@bp.after_app_request
+def name_event(response: Response) -> Response:
+    """Set Event-Id if the request has recorded exactly one event that can be undone, so that pages can offer it."""
+    found = [event for event in noted_events.get() or () if event["type"] in UNDO]
+    # The default strategy that a flag gets when it is switched on does not count.
+    if [event["type"] for event in found] == ["feature-strategy-add", "feature-environment-enabled"]:
+        found = found[1:]
+    if len(found) == 1 and response.status_code < 400:
+        response.headers["Event-Id"] = str(found[0]["id"])
+    return response
 
 
 @bp.after_request

@@ -1,10 +1,12 @@
 """The event log: write events, build their JSON record, and the conditions of filters."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, LiteralString, Protocol
 
-from sql.database import Connection, as_json, note_events, run, value
+from psycopg.rows import DictRow
+
+from sql.database import Connection, as_json, note_events, one, rows, value
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,14 @@ IN_GROUPS: LiteralString = f"""
         SELECT id FROM events WHERE group_id = ANY(ARRAY(SELECT first_id FROM given))))
 """
 
+# The names of flags are searched, not those of a million events. A deleted flag is found by its whole name: the pattern
+# begins with '***='.
+NAMED_FLAGS: LiteralString = """
+    feature_name = ANY(ARRAY(SELECT name FROM flags WHERE name ~* %(flag_pattern)s
+                              UNION
+                             SELECT substr(%(flag_pattern)s, 5)))
+"""
+
 # A single value is compared with =, which keeps the order of an index. Before PostgreSQL 17, = ANY does not.
 FILTERS: dict[str, LiteralString] = {
     "feature": "feature_name = %(feature)s",
@@ -71,13 +81,15 @@ FILTERS: dict[str, LiteralString] = {
     "ids": "id = ANY(%(ids)s)",
     "groups": IN_GROUPS,
     "first_day": "created_at >= %(first_day)s::date::timestamp AT TIME ZONE 'UTC'",
+    "since": "created_at >= %(since)s",
+    "before": "created_at < %(before)s",
+    "flag_pattern": NAMED_FLAGS,
     "last_day": "created_at < (%(last_day)s::date + 1)::timestamp AT TIME ZONE 'UTC'",
     "payload": f"({PAYLOAD_MATCHES})",
     "text": f"({PAYLOAD_MATCHES} OR type = ANY(%(types_named)s) OR created_by ~* %(pattern)s)",
 }
 
-RECORD: LiteralString = """
-    json_build_object(
+FIELDS: LiteralString = """
         'id', id,
         'createdAt', iso(created_at),
         'type', type,
@@ -88,12 +100,21 @@ RECORD: LiteralString = """
         'featureName', feature_name,
         'data', data,
         'preData', pre_data,
-        'tags', tags)
+        'tags', tags"""
+
+RECORD: LiteralString = f"""
+    CASE WHEN undoes IS NULL
+         THEN json_build_object({FIELDS})
+         ELSE json_build_object({FIELDS}, 'undoes', undoes)
+    END
 """
 
 
 class Author(Protocol):
-    """The author of an event: name is its createdBy, user_id its createdByUserId, token_id its API token, if any."""
+    """The author of an event: name is its createdBy, user_id its createdByUserId, token_id its API token, if any.
+
+    undoes: the id of the event that the author undoes, if any.
+    """
 
     @property
     def name(self) -> str: ...
@@ -101,6 +122,8 @@ class Author(Protocol):
     def user_id(self) -> int | None: ...
     @property
     def token_id(self) -> int | None: ...
+    @property
+    def undoes(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -127,23 +150,22 @@ class Event:
 # next one is read.
 INSERT = """
     INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
-                        data, pre_data, tags, created_by_token_id, group_id)
+                        data, pre_data, tags, created_by_token_id, undoes, group_id)
     SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment, project,
-           feature_name, data, pre_data, tags, created_by_token_id,
+           feature_name, data, pre_data, tags, created_by_token_id, undoes,
            nullif(current_setting('flags.event_group', true), '')::bigint
       FROM json_to_recordset(%(events)s::json)
         AS (type text, created_by text, created_by_user_id integer, environment text, project text, feature_name text,
-            data json, pre_data json, tags json, created_by_token_id integer)
+            data json, pre_data json, tags json, created_by_token_id integer, undoes bigint)
      WHERE pg_current_xact_id() IS NOT NULL
-    RETURNING set_config('flags.event_group', coalesce(group_id, id)::text, true)
+    RETURNING id, type, set_config('flags.event_group', coalesce(group_id, id)::text, true)
 """
 
 
 def record(conn: Connection, *events: Event) -> None:
     """Write events into the log, in the caller's transaction."""
     if events:
-        run(conn, INSERT, {"events": as_json([as_row(event) for event in events])})
-        note_events(conn, (event.type for event in events))
+        note_events(conn, rows(conn, INSERT, {"events": as_json([as_row(event) for event in events])}))
 
 
 def record_change(conn: Connection, event: Event) -> None:
@@ -166,7 +188,34 @@ def as_row(event: Event) -> dict[str, Any]:
         "pre_data": event.pre_data,
         "tags": list(event.tags),
         "created_by_token_id": event.author.token_id,
+        "undoes": event.author.undoes,
     }
+
+
+GET: LiteralString = f"""
+    SELECT id, type, environment, project, feature_name, data, pre_data
+      FROM events
+     WHERE id = %(id)s
+       AND (%(visible)s::text[] IS NULL OR {VISIBLE} AND {READABLE})
+"""
+
+
+def get(conn: Connection, event_id: int, visible: VisibleEvents | None) -> DictRow | None:
+    """Return some columns of an event, or None if it is unknown or hidden. visible: None for callers who see all."""
+    seen = {"visible": visible and list(visible.projects), "readable": visible and list(visible.access)}
+    return one(conn, GET, {"id": event_id, **seen})
+
+
+LIST_UNDOING: LiteralString = f"""
+    SELECT json_build_object('message', %(message)s::text, 'events', json_agg({RECORD} ORDER BY id))::text
+      FROM events
+     WHERE id = ANY(%(ids)s)
+"""
+
+
+def list_undoing(conn: Connection, ids: Sequence[int], message: str) -> str:
+    """Return the message and the events that undid another event, as JSON text."""
+    return value(conn, LIST_UNDOING, {"ids": list(ids), "message": message})
 
 
 # statement_timestamp(), because clock_timestamp() changes during the statement, so no index can be used.

@@ -140,8 +140,10 @@ class EventsForm(Query):
     """The filters of the page of events, as its form sends them. Fields that are not filled in are omitted."""
 
     query = Text(max=QUERY_MAX)
+    flag = Text(max=QUERY_MAX)
     feature = Text()
     project = Text()
+    environment = Text()
     type = OneOf(TYPES, "one of the event types")
     createdBy = WholeNumber(min=1)
     from_ = Day(data_key="from")
@@ -157,8 +159,10 @@ class EventsForm(Query):
     @post_load
     def as_filters(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the filters for sql/event_search.py, and offset as it is."""
-        lists = {name: [data[name]] for name in ("feature", "project", "type", "createdBy") if name in data}
-        return filters(data | lists)
+        names = ("feature", "project", "environment", "type", "createdBy")
+        lists = {name: [data[name]] for name in names if name in data}
+        part = {"flag_pattern": literal_pattern(data.pop("flag"))} if "flag" in data else {}
+        return filters(data | lists) | part
 
 
 class NewestEvents(Query):

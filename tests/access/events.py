@@ -1,6 +1,9 @@
-"""The event search: every user finds the events that they may see."""
+"""The events: every user finds those that they may see, and undoes those of changes that they may make."""
 
+from rules.access import SYSTEM
+from rules.flags import change_flags, lock_flag
 from tests.access import Arguments
+from tests.support.world import Caller, World
 
 TABLE = """
     route                                            project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
@@ -10,5 +13,12 @@ TABLE = """
     GET /api/admin/event-creators                    -        200    200  200     200   200  200    403     403       401       2
     GET /api/admin/search/events                     -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/events/search                    -        200    200  200     200   200  200    403     403       401       2
+    POST /api/admin/events/<event_id>/undo           -        200    200  403     403   403  200    403     403       401       10
 """
-ARGUMENTS = Arguments(bodies={"POST /api/admin/events/search": {}})
+
+
+def prepare(world: World, cast: dict[str, Caller]) -> Arguments:  # noqa: ARG001
+    """An event that can be undone."""
+    change_flags(world.conn, SYSTEM, [(lock_flag(world.conn, "default", "flag-of-default"), {"stale": True})])
+    words = {"*": {"event_id": world.last_event_id()}}
+    return Arguments(words=words, bodies={"POST /api/admin/events/search": {}})
