@@ -17,6 +17,7 @@ from rules.instance_import_findings import warn, warn_of_flags
 from rules.instance_import_move import STRATEGY, Move, differing
 from rules.strategies import insert_strategies
 from rules.tags import add_tags
+from rules.variants import in_order
 from sql import events
 from sql.flags import core as flags
 from sql.flags import dependencies, environments, variants
@@ -89,11 +90,6 @@ def stored_strategy(move: Move, strategy: Json) -> Json:
 def stored_variant(variant: Json, **overrides: list[Json]) -> Json:
     """Return a variant as this instance stores it. Only those of flags have overrides."""
     return {key: variant[key] for key in VARIANT if variant.get(key) is not None} | overrides
-
-
-def in_order(variants: Sequence[Json]) -> list[Json]:
-    """Return variants with their positions."""
-    return [variant | {"position": position} for position, variant in enumerate(variants)]
 
 
 def insert_flags(move: Move, project: str, new: Sequence[Json]) -> None:

@@ -14,15 +14,16 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict
 
 from rules.access import Actor, require_parts
-from rules.constraints import check_strategy
+from rules.constraints import check_strategies, check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
 from rules.refusals import Refuse, quantity, raise_error
+from rules.variants import in_order
 from sql import events
 from sql.catalog.segments import hold_usable_segments
 from sql.catalog.strategy_types import hold_strategy_types
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
-from validators.flags.strategies import with_defaults
+from validators.flags.strategies import CHANGEABLE, with_defaults
 
 Strategy = Mapping[str, Any]
 
@@ -232,6 +233,17 @@ def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Dic
     return changed
 
 
+def change_order(conn: Connection, actor: Actor, flag: DictRow, order: Sequence[Strategy]) -> None:
+    """Set the positions of strategies, given as [{"id", "sortOrder"}]. Raise 404 if the flag lacks one of them."""
+    before = strategy_order.ids(conn, flag["id"], flag["environment"])
+    if not {strategy["id"] for strategy in order} <= set(before):
+        abort(404, NO_STRATEGY)
+    if strategy_order.change(conn, order):
+        after = {"strategyIds": strategy_order.ids(conn, flag["id"], flag["environment"])}
+        data = {"data": after, "pre_data": {"strategyIds": before}}
+        events.record(conn, flag_event("strategy-order-changed", actor, flag, **data))
+
+
 def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRow, Strategy]]) -> None:
     """Remove strategies, and record the events. old: pairs of a flag and the record of a strategy.
 
@@ -249,3 +261,35 @@ def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, s
     # Our choice: the flag is switched off before the strategy changes, in the log too.
     if flag["enabled"] and strategies.switch_off_if_last(conn, strategy_id):
         events.record(conn, flag_event("feature-environment-disabled", actor, flag))
+
+
+def replace_strategies(
+    conn: Connection, actor: Actor, flag: DictRow, before: Sequence[Strategy], wanted: Sequence[Strategy]
+) -> None:
+    """Give a flag these strategies, in this order. before: those that it has in its environment, from list_by_flag().
+
+    wanted: those with the id of an old one change it, and those with None are added. Raises 403 without permission.
+    """
+    old = {one["id"]: {**one, "variants": in_order(one["variants"])} for one in before}
+    wanted = [{**one, "id": one["id"] or str(uuid4()), "variants": in_order(one["variants"])} for one in wanted]
+    ids = [one["id"] for one in wanted]
+    added = [one for one in wanted if one["id"] not in old]
+    changed = [one for one in wanted if any(one[key] != old.get(one["id"], one)[key] for key in CHANGEABLE)]
+    removed = [one for one in before if one["id"] not in ids]
+    is_moved = [id for id in old if id in ids] + [one["id"] for one in added] != ids
+    parts = {"CREATE": added, "UPDATE": changed or is_moved, "DELETE": removed}
+    needed = [(f"{word}_FEATURE_STRATEGY", flag["environment"]) for word in parts if parts[word]]
+    require_parts(conn, actor, flag["project_id"], needed)
+    check_strategies(conn, [(flag["name"], one, None) for one in added], flag["project_id"])
+    refuse_too_many([(flag, len(wanted))] if len(wanted) > len(before) else [])
+    # Added first and disabled last, so that the flag stays on as long as it has an enabled strategy.
+    last = min(max((one["sortOrder"] for one in before), default=-1), 2**31 - 1 - len(added))
+    new = [{**one, "sortOrder": last + number} for number, one in enumerate(added, 1)]
+    add_strategies(conn, actor, [(flag, one) for one in new], are_counted=True)
+    for one in sorted(changed, key=lambda one: one["disabled"]):
+        change_strategy(conn, actor, flag, find_strategy(conn, flag, one["id"]), {key: one[key] for key in CHANGEABLE})
+    for one in removed:
+        switch_off_without_strategy(conn, actor, flag, one["id"])
+        remove_strategies(conn, actor, [(flag, one)])
+    if is_moved:
+        change_order(conn, actor, flag, [{"id": id, "sortOrder": place} for place, id in enumerate(ids)])

@@ -61,6 +61,11 @@ def replace_variants(
     events.record(conn, *log)
 
 
+def in_order(variants: Sequence[Variant]) -> list[Variant]:
+    """Return variants with their positions, so that they keep this order."""
+    return [{**variant, "position": position} for position, variant in enumerate(variants)]
+
+
 def by_name(variants: Sequence[Variant]) -> list[Variant]:
     """Return variants in the order of their names. Only those of a moved flag can have another order."""
     return sorted(variants, key=lambda variant: variant["name"])

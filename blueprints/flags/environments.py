@@ -1,8 +1,11 @@
 """Enable and disable flags in environments, and get a flag in an environment."""
 
+from itertools import chain
+
 from flask import Blueprint, Response, abort
 
 from rules.access import require
+from rules.environment_copies import PERMISSIONS, copy_environment
 from rules.strategies import NO_FLAG_THERE, lock_all_in_environment, lock_in_environment, switch_off, switch_on
 from serving.operation import operation
 from serving.request_data import load, load_query
@@ -10,7 +13,7 @@ from serving.responses import empty_response, json_response
 from sql.database import connection, transaction
 from sql.flags import environments as flag_environments
 from sql.flags import records as flag_records
-from validators.flags.environments import FlagsToSwitch, SwitchOnOptions
+from validators.flags.environments import EnvironmentCopy, FlagsToSwitch, SwitchOnOptions
 
 bp = Blueprint("flag_environments", __name__)
 
@@ -65,6 +68,25 @@ def disable_flag(project_id: str, feature_name: str, environment: str) -> Respon
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         switch_off(conn, actor, [flag])
         body = flag_records.get(conn, project_id, feature_name, actor.user_id)
+    return json_response(body)
+
+
+@bp.post(f"{BASE}/copy")
+@operation(record="flagEnvironment", body=EnvironmentCopy, refuses=(400, 401, 403, 404, 409, 415))
+def copy_flag_environment(project_id: str, feature_name: str, environment: str) -> Response:
+    """Copy a flag from another environment of the project.
+
+    Replaces the strategies and variants of the flag in this environment. Strategies keep their groupId and stickiness,
+    so a rollout reaches the same users. Each strategy replaces the one at its place, and equal ones stay. With
+    `enabled`, the flag is enabled or disabled as in the other environment, by the rules of `on` and `off`. The caller
+    needs the permissions for what changes.
+    """
+    with transaction() as conn:
+        actor = require(conn, *chain(*PERMISSIONS.values()), project=project_id, environment=environment)
+        copy = load(EnvironmentCopy())
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        copy_environment(conn, actor, flag, copy.pop("from_"), copy)
+        body = flag_environments.get(conn, project_id, feature_name, environment)
     return json_response(body)
 
 

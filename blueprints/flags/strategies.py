@@ -4,24 +4,24 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.constraints import check_strategy
-from rules.flags import flag_event
 from rules.refusals import Refusal
 from rules.strategies import (
     NO_FLAG_THERE,
     NO_STRATEGY,
     add_strategies,
+    change_order,
     change_strategy,
     find_strategy,
     lock_in_environment,
     remove_strategies,
     switch_off_without_strategy,
 )
+from serving.etags import refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_many
 from serving.responses import empty_response, json_response
-from sql import events
 from sql.database import connection, transaction
-from sql.flags import strategies, strategy_order
+from sql.flags import strategies
 from validators import or_400
 from validators.flags.environments import StrategyPlace, refuse_duplicate_positions
 from validators.flags.strategies import StrategyChange, StrategyInput, StrategyPatch, patched_strategy
@@ -76,7 +76,7 @@ def get_strategy(project_id: str, feature_name: str, environment: str, strategy_
 
 
 @bp.put(f"{BASE}/<strategy_id>")
-@operation(record="strategy", body=StrategyChange, refuses=(400, 401, 403, 404, 415))
+@operation(record="strategy", body=StrategyChange, refuses=(400, 401, 403, 404, 412, 415))
 def update_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Update a strategy.
 
@@ -87,6 +87,7 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         place = project_id, feature_name, environment, strategy_id
+        refuse_changed(lambda: lock_in_environment(conn, *place[:3]) and strategies.get(conn, *place), NO_STRATEGY)
         change = load(StrategyChange(), lambda: strategies.get(conn, *place))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
@@ -96,7 +97,7 @@ def update_strategy(project_id: str, feature_name: str, environment: str, strate
 
 
 @bp.patch(f"{BASE}/<strategy_id>")
-@operation(record="strategy", body=StrategyPatch, many=True, refuses=(400, 401, 403, 404, 415))
+@operation(record="strategy", body=StrategyPatch, many=True, refuses=(400, 401, 403, 404, 412, 415))
 def patch_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Patch a strategy.
 
@@ -105,6 +106,8 @@ def patch_strategy(project_id: str, feature_name: str, environment: str, strateg
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
+        place = project_id, feature_name, environment, strategy_id
+        refuse_changed(lambda: lock_in_environment(conn, *place[:3]) and strategies.get(conn, *place), NO_STRATEGY)
         operations = load_many(StrategyPatch())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
@@ -116,7 +119,7 @@ def patch_strategy(project_id: str, feature_name: str, environment: str, strateg
 @bp.delete(f"{BASE}/<strategy_id>")
 @operation(
     record=None,
-    refuses=(401, 403, 404),
+    refuses=(401, 403, 404, 412),
     errors={
         403: Refusal(
             "The caller lacks the permission to delete strategies in this environment.",
@@ -138,6 +141,7 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
+        refuse_changed(lambda: strategy["version"])
         switch_off_without_strategy(conn, actor, flag, strategy_id)
         remove_strategies(conn, actor, [(flag, strategy["record"])])
     # Our choice: this is the only empty response with a Content-Type, because MCP servers check it.
@@ -154,13 +158,5 @@ def sort_strategies(project_id: str, feature_name: str, environment: str) -> Res
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         order = or_400(refuse_duplicate_positions, load_many(StrategyPlace()))
-        flag = lock_in_environment(conn, project_id, feature_name, environment)
-        before = strategy_order.ids(conn, flag["id"], environment)
-        if not {strategy["id"] for strategy in order} <= set(before):
-            abort(404, NO_STRATEGY)
-        if strategy_order.change(conn, order):
-            after = {"strategyIds": strategy_order.ids(conn, flag["id"], environment)}
-            events.record(
-                conn, flag_event("strategy-order-changed", actor, flag, data=after, pre_data={"strategyIds": before})
-            )
+        change_order(conn, actor, lock_in_environment(conn, project_id, feature_name, environment), order)
     return empty_response()

@@ -1,4 +1,7 @@
-"""flags flag: list flags, and switch them on and off."""
+"""flags flag: list flags, switch them on and off, and roll them out in steps."""
+
+from dataclasses import asdict
+from typing import Any
 
 import click
 from psycopg.rows import DictRow
@@ -6,16 +9,20 @@ from psycopg.rows import DictRow
 from operations.commands.database import DatabaseCommand
 from operations.commands.output import json_option, show
 from rules.access import SYSTEM
+from rules.ramp_plans import create_plan, read_plans, skip_step, stop_plan
+from rules.refusals import quantity
 from rules.strategies import switch_off, switch_on
 from sql.database import Connection, connection, transaction
 from sql.flags import core as flag_core
 from sql.flags import environments
 from sql.projects import core as projects
+from validators import load_or_400
+from validators.flags.ramp_plans import RampPlan
 
 
 @click.group()
 def flag() -> None:
-    """List flags, and switch them on and off."""
+    """List flags, switch them on and off, and roll them out in steps."""
 
 
 @flag.command("list", cls=DatabaseCommand)
@@ -57,6 +64,41 @@ def off(name: str, environment: str) -> None:
     with transaction() as conn:
         switch_off(conn, SYSTEM, [lock_by_name(conn, name, environment)])
     click.echo(f"{name} is off in {environment}.")
+
+
+@flag.command(cls=DatabaseCommand)
+@click.argument("name")
+@environment_option
+@click.option("--step", "steps", multiple=True, metavar="PERCENT@TIME", help="A step, such as 10@now. Repeatable.")
+@click.option("--until", metavar="TIME", help="When the plan ends, for everybody.")
+@click.option("--replaces", metavar="ID", help="The strategy, or a step of the plan, that this plan replaces.")
+@click.option("--stop", is_flag=True, help="Delete the steps that are not reached.")
+@click.option("--skip", is_flag=True, help="Begin the next step now.")
+def plan(name: str, environment: str, steps: tuple[str, ...], *, stop: bool, skip: bool, **options: str | None) -> None:
+    """Roll the flag NAME out in steps, and print the steps with their ids.
+
+    A time is now, or such as 2031-12-02T09:00:00+01:00. Without --step, --stop and --skip, only print the steps.
+    """
+    given = {option: text for option, text in options.items() if text is not None}
+    if (bool(steps) + stop + skip) > 1 or (given and not steps):
+        raise click.UsageError("Use --step, --stop or --skip. --until and --replaces need --step.")
+    with transaction() as conn:
+        locked = lock_by_name(conn, name, environment)
+        if steps:
+            create_plan(conn, SYSTEM, locked, load_or_400(RampPlan(), {"steps": list(map(step_of, steps)), **given}))
+        elif stop or skip:
+            _, plans, _ = read_plans(conn, locked)
+            if len(plans) != 1:
+                raise click.ClickException(f"The flag has {quantity(len(plans), 'plan')} in {environment}, not one.")
+            (stop_plan if stop else skip_step)(conn, SYSTEM, locked, plans[0].ids[0])
+        found = [asdict(step) for plan in read_plans(conn, locked)[1] for step in plan.steps]
+    show(found, {"id": "ID", "percent": "PERCENT", "at": "FROM", "reached": "REACHED"}, as_json=False)
+
+
+def step_of(text: str) -> dict[str, Any]:
+    """Return a step such as 10@now as the API gets it."""
+    percent, _, time = text.partition("@")
+    return {"percent": int(percent) if percent.isdecimal() else percent} | ({"at": time} if time != "now" else {})
 
 
 def lock_by_name(conn: Connection, name: str, environment: str) -> DictRow:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body, Query
-from validators.fields import ListOf, Name, Nested, OneOf, Position, Text
+from validators.fields import Boolean, ListOf, Name, Nested, OneOf, Position, Text
 from validators.flags.json_patch import patched
 from validators.flags.strategies import Variants
 from validators.flags.variants import Variant
@@ -33,6 +33,18 @@ class FlagsToSwitch(Body):
     example: ClassVar = {"features": ["new-checkout", "dark-mode"]}
 
     features = ListOf(Text(), max=MAX_FLAGS_SWITCHED, what="flags", required=True, description="Names of the flags.")
+
+
+class EnvironmentCopy(Body):
+    """What to copy from which environment."""
+
+    example: ClassVar = {"from": "development", "strategies": True, "variants": True, "enabled": False}
+
+    from_ = Name(data_key="from", required=True, description="Name of the environment to copy from.")
+    strategies = Boolean(load_default=True, description="Whether to copy the strategies, with groupId and stickiness.")
+    variants = Boolean(load_default=True, description="Whether to copy the variants of the flag.")
+    # Our choice: a copy switches a flag only if it is asked to.
+    enabled = Boolean(load_default=False, description="Whether to enable or disable the flag as there.")
 
 
 class StrategyPlace(Body):

@@ -17,6 +17,10 @@ TABLE = """
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off  apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off  nowhere  404    403  403     403   403  404    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  default  200    200  403     403   403  200    403     403       401       11
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  hermes   200    403  403     403   403  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  apollo   200    403  403     200   200  200    403     403       401       -
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  nowhere  404    403  403     403   403  404    403     403       401       -
     POST /api/admin/projects/<project_id>/bulk_features/environments/<environment>/on             default  200    200  403     403   403  200    403     403       401       9
     POST /api/admin/projects/<project_id>/bulk_features/environments/<environment>/on             hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/bulk_features/environments/<environment>/on             apollo   200    403  403     200   200  200    403     403       401       -
@@ -29,4 +33,5 @@ TABLE = """
 
 BULK = "/api/admin/projects/<project_id>/bulk_features/environments/<environment>"
 FLAGS = {f"POST {BULK}/{switch}": lambda project: {"features": [f"flag-of-{project}"]} for switch in ("on", "off")}
-ARGUMENTS = Arguments(bodies=FLAGS)
+COPY = "POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy"
+ARGUMENTS = Arguments(bodies=FLAGS | {COPY: {"from": "production"}})
