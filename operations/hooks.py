@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 from operations import metrics_files, start
@@ -109,16 +110,22 @@ def post_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Finish running requests on Ctrl-C, which a terminal sends to the workers too."""
+    """Finish running requests on Ctrl-C, which a terminal sends to the workers too. Write the usage of OFREP."""
     signal.signal(signal.SIGINT, worker.handle_exit)
+    usage = worker.wsgi.extensions["ofrep_usage"]
+    Thread(target=usage.write_for_ever, args=(worker.wsgi,), name="ofrep-usage", daemon=True).start()
 
 
-def worker_exit(_server: Any, _worker: Any) -> None:
-    """Ignore SIGQUIT, which the master sends on Ctrl-C.
+def worker_exit(_server: Any, worker: Any) -> None:
+    """Ignore SIGQUIT, which the master sends on Ctrl-C, and write the rest of the usage of OFREP.
 
-    Otherwise it kills a worker that has almost ended, and the master logs a warning.
+    Otherwise SIGQUIT kills a worker that has almost ended, and the master logs a warning.
     """
     signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    # A worker that ends before it is ready has none.
+    if worker.booted:
+        with worker.wsgi.app_context():
+            worker.wsgi.extensions["ofrep_usage"].write()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

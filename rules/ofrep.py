@@ -24,17 +24,17 @@ def fields_for(context: Mapping[str, Any]) -> Fields:
     return fields
 
 
-def evaluation(flags: Document, name: str, fields: Fields) -> str:
-    """Return the JSON text of the result of a flag.
-
-    Raise TargetingKeyMissing if the result depends on it, and InvalidPayload if the payload of the variant cannot be a
-    value.
-    """
+def result_of(flags: Document, name: str, fields: Fields) -> Result:
+    """Return the result of a flag. Raise TargetingKeyMissing if it depends on the targeting key."""
     try:
-        result = flags.evaluate(name, fields)
+        return flags.evaluate(name, fields)
     except NoIdentity:
         # Our choice: flags without a rollout, such as kill switches, need no key.
         raise TargetingKeyMissing(NO_KEY) from None
+
+
+def text_of(result: Result) -> str:
+    """Return the JSON text of a result. Raise InvalidPayload if the payload of the variant cannot be a value."""
     assert result.facts is not None
     if result.ofrep_text is None:
         result.ofrep_text = written(result, result.facts)
@@ -44,7 +44,7 @@ def evaluation(flags: Document, name: str, fields: Fields) -> str:
 def evaluation_or_failure(flags: Document, name: str, fields: Fields) -> str:
     """Return the JSON text of the result of a flag, as an item of a list: with an error instead of raising it."""
     try:
-        return evaluation(flags, name, fields)
+        return text_of(result_of(flags, name, fields))
     except (InvalidPayload, TargetingKeyMissing) as error:
         return dumps({"key": name, "errorCode": error.ofrep_code, "errorDetails": error.description})
 

@@ -1,6 +1,6 @@
 -- Brightcart, an online shop, with two years of flags. operations/commands/demo.py runs this file in one transaction on a new
--- database. Each line "-- Step:" moves its progress bar. Nothing is random: chance() hashes names, so that all demos of a
--- day have the same data. The events are created from the same rows as the state: see the steps "Flags" and "Log".
+-- database. Each line "-- Step:" moves its progress bar. Nothing is random: chance() hashes names, so that all demos of an
+-- hour have the same data. The events are created from the same rows as the state: see the steps "Flags" and "Log".
 
 -- Step: People
 CREATE FUNCTION pg_temp.today() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT date_trunc('day', now(), 'UTC') $$;
@@ -132,6 +132,11 @@ INSERT INTO context_fields (name, description, created_at) VALUES
     ('appVersion', 'The version of the app, as the store shows it.', pg_temp.ago(728, '12:11')),
     ('email', 'The customer''s e-mail address.', pg_temp.ago(728, '12:12')),
     ('basketValue', 'What is in the basket, in euros.', pg_temp.ago(728, '12:13'));
+UPDATE context_fields
+   SET legal_values = (SELECT json_agg(json_build_object('value', code, 'description', name))
+                         FROM (VALUES ('NO', 'Norway'), ('SE', 'Sweden'), ('DK', 'Denmark'), ('FI', 'Finland'), ('DE', 'Germany'), ('AT', 'Austria'),
+                                      ('CH', 'Switzerland'), ('NL', 'Netherlands'), ('PL', 'Poland'), ('PT', 'Portugal')) AS countries (code, name))
+ WHERE name = 'country';
 INSERT INTO log (at, type, author, environment, data)
 SELECT created_at, 'environment-created', 'nora.lindqvist', name,
        json_build_object('name', name, 'type', type, 'enabled', enabled, 'protected', protected, 'sortOrder', sort_order)
@@ -455,16 +460,29 @@ SELECT at, 'api-token-created', 'terraform', project, 'production',
        json_build_object('tokenName', name, 'username', name, 'type', kind, 'environment', 'production', 'project', project, 'projects', ARRAY[project],
                          'createdAt', iso(at), 'expiresAt', NULL, 'seenAt', NULL, 'alias', NULL)
   FROM made JOIN keys USING (name);
+-- In the last week, applications report every two hours until now, and before that in one hour of some days. Some flags are
+-- not asked for any more, or never were.
 INSERT INTO usage_metrics (project_id, flag_name, environment, app_name, hour, yes, no)
-SELECT project, flag, 'production', pg_temp.choose(flag || day, apps), day + floor(pg_temp.chance(day || flag) * 24) * interval '1 hour',
-       floor(asked * share), asked - floor(asked * share)
+SELECT project, flag, 'production', pg_temp.choose(flag || day, apps), hour, floor(asked * share), asked - floor(asked * share)
   FROM lives
  CROSS JOIN LATERAL generate_series(date_trunc('day', production, 'UTC') + interval '1 day',
-                                    least(coalesce(archived, 'infinity'), pg_temp.today()) - interval '1 day', '1 day') AS day
- CROSS JOIN LATERAL (SELECT 1 + floor(traffic * (0.05 + pg_temp.chance(flag) / 5) * (0.7 + pg_temp.chance(flag || day) / 2)
-                                      * CASE WHEN extract(isodow FROM day) > 5 THEN 1.4 ELSE 1 END) AS asked,
-                            (SELECT rollouts[max(step)] * 0.0096 FROM generate_subscripts(rollout_times, 1) AS step WHERE rollout_times[step] <= day) AS share) AS counts
- WHERE cardinality(apps) > 0 AND pg_temp.chance(flag || day || 'seen') < 0.4;
+                                    least(archived - interval '1 day', pg_temp.today(),
+                                          CASE WHEN pg_temp.chance(flag || 'unasked') < 0.02 THEN production
+                                               WHEN pg_temp.chance(flag || 'unasked') < 0.1 THEN date_trunc('day', pg_temp.today() - pg_temp.days(flag, 33, 60), 'UTC') END), '1 day') AS day
+ CROSS JOIN LATERAL (
+    SELECT day + floor(pg_temp.chance(day || flag) * 24) * interval '1 hour' AS hour, 1 AS reports
+     WHERE day < pg_temp.today() - interval '7 days' AND pg_temp.chance(flag || day || 'seen') < 0.4
+     UNION ALL
+    SELECT hour, 30 FROM generate_series(day, day + interval '22 hours', '2 hours') AS hour WHERE day >= pg_temp.today() - interval '7 days' AND hour <= now()) AS hours
+ CROSS JOIN LATERAL (SELECT 1 + floor(traffic * (0.05 + pg_temp.chance(flag) / 5) * (0.7 + pg_temp.chance(flag || hour) / 2)
+                                      * CASE WHEN extract(isodow FROM day) > 5 THEN 1.4 ELSE 1 END / reports) AS asked,
+                            CASE WHEN flag = 'checkout-one-page' THEN 0.96 -- Its second strategy is on for everybody.
+                                 ELSE (SELECT rollouts[max(step)] * 0.0096 FROM generate_subscripts(rollout_times, 1) AS step WHERE rollout_times[step] <= day) END AS share) AS counts
+ WHERE cardinality(apps) > 0;
+UPDATE api_keys SET seen_at = used.at
+  FROM (SELECT app_name || ' (' || project_id || ')' AS name, max(hour) AS at FROM usage_metrics GROUP BY app_name, project_id) AS used
+ WHERE api_keys.name = used.name;
+UPDATE api_keys SET bulk_read_on = pg_temp.ago(2)::date WHERE name = 'web-shop (search)';
 INSERT INTO flag_sightings (flag_id, environment, app_name, first_at, last_at)
 SELECT flags.id, environment, app_name, greatest(min(hour), flags.created_at), greatest(max(hour), flags.created_at)
   FROM usage_metrics JOIN flags ON flags.name = flag_name AND deleted_at IS NULL AND hour >= date_trunc('hour', flags.created_at)
@@ -488,7 +506,7 @@ SELECT name, 'production', md5(name || number), name || '-' || number, sdk, NULL
  WHERE name !~ '^(web|mobile|ios|android)' AND seen_at > pg_temp.today() - interval '7 days';
 -- A misspelt name.
 INSERT INTO unknown_flags (flag_name, app_name, environment, seen_at)
-SELECT 'checkout-expres-pay', name, 'production', seen_at FROM applications ORDER BY seen_at DESC, name LIMIT 1;
+SELECT 'checkout-expres-pay', name, 'production', seen_at FROM applications WHERE name = 'web-shop';
 
 -- Step: Events
 -- Remove the spaces from payloads, as the server writes them. No text contains the replaced strings.

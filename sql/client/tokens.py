@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, one, rows
+from sql.database import Connection, one, rows, run
 
 # A personal token is found too, so that it is a token of the wrong kind, not an unknown one. A token for all
 # environments sees a change in any of them. That costs a rebuild of its document now and then, and no ETag.
@@ -75,3 +75,16 @@ def list_valid(conn: Connection, digests: Sequence[bytes]) -> list[DictRow]:
     Our choice: the type of a backend token is client, because older versions of Unleash Edge know no other word.
     """
     return rows(conn, LIST_VALID, {"digests": list(digests)})
+
+
+NOTE_BULK_READ = """
+    UPDATE api_keys
+       SET bulk_read_on = (now() AT TIME ZONE 'UTC')::date
+     WHERE id = %(id)s
+       AND bulk_read_on IS DISTINCT FROM (now() AT TIME ZONE 'UTC')::date
+"""
+
+
+def note_bulk_read(conn: Connection, token_id: int) -> None:
+    """Note that a token has read all its flags by OFREP today (UTC)."""
+    run(conn, NOTE_BULK_READ, {"id": token_id})

@@ -60,19 +60,19 @@ RAW: LiteralString = f"""{REQUESTED},
          LIMIT %(max_rows)s
     ),
     used AS (
-        SELECT environment, app_name, hour, sum(yes) AS yes, sum(no) AS no
+        SELECT environment, app_name, date_trunc(%(unit)s, hour, 'UTC') AS time, sum(yes) AS yes, sum(no) AS no
           FROM reported
-         GROUP BY environment, app_name, hour
+         GROUP BY environment, app_name, time
     ),
     chosen AS (
-        SELECT environment, app_name, hour,
+        SELECT environment, app_name, time,
                string_agg(to_json(variant) || ' : ' || number, ', ' ORDER BY variant) AS variants
-          FROM (SELECT environment, app_name, hour, variant, sum(count) AS number
+          FROM (SELECT environment, app_name, date_trunc(%(unit)s, hour, 'UTC') AS time, variant, sum(count) AS number
                   FROM reported
                   JOIN usage_variants USING (project_id, environment, app_name, hour)
                  WHERE flag_name = %(name)s
-                 GROUP BY environment, app_name, hour, variant) AS summed
-         GROUP BY environment, app_name, hour
+                 GROUP BY environment, app_name, time, variant) AS summed
+         GROUP BY environment, app_name, time
     )
     SELECT json_build_object(
                'version', 1,
@@ -83,17 +83,20 @@ RAW: LiteralString = f"""{REQUESTED},
                               'featureName', flags.name,
                               'appName', app_name,
                               'environment', environment,
-                              'timestamp', iso(hour),
+                              'timestamp', iso(time),
                               'yes', yes,
                               'no', no,
                               'variants', concat('{{', variants, '}}')::json)
-                              ORDER BY hour DESC, environment, app_name), '[]')
+                              ORDER BY time DESC, environment, app_name), '[]')
                      FROM used
-                     LEFT JOIN chosen USING (environment, app_name, hour)))::text
+                     LEFT JOIN chosen USING (environment, app_name, time)))::text
       FROM requested AS flags
 """
 
 
-def get_raw(conn: Connection, name: str, viewer: int | None, hours: int) -> str | None:
-    """Return the newest MAX_ROWS rows of a flag's usage in the last hours as JSON text, or None as get_summary()."""
-    return value(conn, RAW, {"name": name, "viewer": viewer, "hours": hours, "max_rows": MAX_ROWS})
+def get_raw(conn: Connection, name: str, viewer: int | None, hours: int, unit: str = "hour") -> str | None:
+    """Return the newest MAX_ROWS rows of a flag's usage in the last hours as JSON text, or None as get_summary().
+
+    unit: what to sum them by, hour or day (of UTC).
+    """
+    return value(conn, RAW, {"name": name, "viewer": viewer, "hours": hours, "unit": unit, "max_rows": MAX_ROWS})

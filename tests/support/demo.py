@@ -21,10 +21,17 @@ def fill(url: str) -> CompletedProcess[str]:
 
 
 def digests(read: Read) -> dict[str, str]:
-    """Return a digest of the rows of each table, without secrets and marks, which are random."""
+    """Return a digest of the rows of each table, without secrets and marks, which are random, and usage of today.
+
+    A version is the time at which a record was written.
+    """
     tables = [row["tablename"] for row in read("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
-    row = "(to_jsonb(t) - '{secret,digest,mask,mark,password_hash}'::text[])::text"
+    row = "(to_jsonb(t) - '{secret,digest,mask,mark,version,password_hash,seen_at}'::text[])::text"
+    old = "coalesce((to_jsonb(t) ->> 'hour')::timestamptz < date_trunc('day', now(), 'UTC'), true)"
     return {
-        name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t")[0]["digest"]
+        name: read(f"SELECT md5(string_agg({row}, '' ORDER BY {row})) AS digest FROM \"{name}\" AS t WHERE {old}")[0][
+            "digest"
+        ]
         for name in tables
+        if name != "flag_sightings"
     }

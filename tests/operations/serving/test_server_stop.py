@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sql.database import Connection, connect
+from sql.database import Connection, connect, value
 from tests.support import fixtures
 from tests.support.lock_waiters import lock_waiters
 from tests.support.service import PATIENCE, Answer, Service, address_in, is_alive, postmaster_of, wait_until
@@ -72,6 +72,17 @@ def press_ctrl_c_twice(service: Service) -> None:
     os.killpg(service.process.pid, signal.SIGINT)
     wait_until(lambda: is_refused(service), "no request was answered")
     os.killpg(service.process.pid, signal.SIGINT)
+
+
+def test_evaluations_by_ofrep_are_written_soon_and_when_a_worker_ends(data: Path) -> None:
+    used = "SELECT coalesce(sum(yes + no), 0)::integer FROM usage_metrics"
+    with service_on(data) as service, connect(address_in(data)) as conn:
+        key = {"Authorization": KEY}
+        assert service.request("POST", "/api/admin/projects/default/features", {"name": "f"}, key).status == 201
+        for number, write in enumerate((service.reload, lambda: None), 1):
+            assert service.request("POST", "/ofrep/v1/evaluate/flags/f", {"context": {}}, key).status == 200
+            write()
+            wait_until(lambda number=number: value(conn, used) == number, "the use was written")
 
 
 @pytest.mark.parametrize("stop", [lambda service: service.process.terminate(), press_ctrl_c_twice])

@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 
 from evaluation.context import Fields
 from evaluation.document import Document
-from rules.ofrep import evaluation
+from rules.ofrep import result_of, text_of
 from sql.database import Connection
 from tests.support.evaluation import Json, one_of, rollout, switched_on
 from tests.support.flags import depend
@@ -160,7 +160,7 @@ def test_variant_without_payload_is_true(world: World, alice: Caller, app_token:
 def test_result_is_written_once() -> None:
     # With the flags, so that their old payloads are forgotten after a change.
     flags = Document({"features": [{"name": "f", "enabled": True, "strategies": [{"name": "default"}]}]})
-    assert evaluation(flags, "f", Fields()) is evaluation(flags, "f", Fields())
+    assert text_of(result_of(flags, "f", Fields())) is text_of(result_of(flags, "f", Fields()))
 
 
 def test_flag_with_payloads_has_no_value_while_it_is_off(world: World, alice: Caller, app_token: Caller) -> None:

@@ -189,7 +189,7 @@ class Somebody:
     """An author of events."""
 
     name = "somebody"
-    user_id = token_id = None
+    user_id = token_id = undoes = None
 
 
 def test_events_are_counted_by_type(scraped):
