@@ -28,7 +28,7 @@ from blueprints.catalog import (
 from blueprints.client import edge, frontend, ofrep, reports
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
-from blueprints.flags import dependencies, strategies, variants
+from blueprints.flags import dependencies, ramp_plans, strategies, variants
 from blueprints.flags import environments as flag_environments
 from blueprints.flags import favorites as flag_favorites
 from blueprints.flags import lifecycle as flag_lifecycle
@@ -78,6 +78,7 @@ ALL = (
     applications.bp,  # /api/admin/metrics
     flag_transfer.bp,  # /api/admin/features-batch
     strategies.bp,  # /api/admin/projects/…/features/…/environments/…/strategies
+    ramp_plans.bp,  # /api/admin/projects/…/features/…/environments/…/plan
     variants.bp,  # /api/admin/projects/…/features/…/environments/…/variants, …/variants, …/variants-batch
     dependencies.bp,  # /api/admin/projects/…/features/…/dependencies, …/parents, …/parent-variants
     playground.bp,  # /api/admin/playground, /api/admin/projects/…/features/…/environments/…/evaluate

@@ -49,7 +49,7 @@ def get_ui_config() -> Response:
     config = current_app.config
     limits = {name: config[setting] for name, setting in LIMITS.items()} | dict.fromkeys(ZERO_LIMITS, 0)
     document = {
-        "name": "Flag administration",
+        "name": "Flags",
         "version": VERSION,
         # Unleash's word for instances without paid features.
         "environment": "Open source",

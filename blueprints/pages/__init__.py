@@ -11,6 +11,7 @@ from blueprints.pages import (
     applications,
     assets,
     catalog,
+    compare,
     errors,
     evaluation,
     events,
@@ -24,9 +25,11 @@ from blueprints.pages import (
     project,
     project_access,
     project_admin,
+    project_cleanup,
     projects,
     reset_password,
     roles,
+    search,
     segments,
     strategy,
     tokens,
@@ -39,9 +42,12 @@ ALL = (
     project.bp,  # /projects/…, /projects/…/archive
     project_access.bp,  # /projects/…/access
     project_admin.bp,  # /projects/…/environments, tokens, settings
+    project_cleanup.bp,  # /projects/…/cleanup
     flag.bp,  # /projects/…/flags/…
+    compare.bp,  # /projects/…/compare, /projects/…/flags/…/compare
     evaluation.bp,  # /projects/…/flags/…/why
     strategy.bp,  # /projects/…/flags/…/environments/…/strategies/…
+    search.bp,  # /search
     events.bp,  # /events, /events/download
     insights.bp,  # /insights
     tokens.api_tokens_bp,  # /admin/api-tokens

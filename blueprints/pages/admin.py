@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response
 
-from blueprints.pages.page import page, require_reader
+from blueprints.pages.page import Reader, page, require_reader
 from rules.api_tokens import permissions
 from sql.database import connection
 
@@ -42,5 +42,9 @@ def show_admin() -> Response:
     """Show links to the pages that the reader may see."""
     with connection() as conn:
         reader = require_reader(conn)
-    entries = [entry for entry in ENTRIES if not entry.permissions or reader.may(*entry.permissions)]
-    return page("admin/admin.html", entries=entries)
+    return page("admin/admin.html", entries=entries(reader))
+
+
+def entries(reader: Reader) -> list[Entry]:
+    """Return the pages that the reader may see."""
+    return [entry for entry in ENTRIES if not entry.permissions or reader.may(*entry.permissions)]

@@ -5,6 +5,7 @@ import json
 from flask import Blueprint, Response, abort
 
 from blueprints.pages.lists import ListQuery, list_page, slice_of
+from blueprints.pages.newest_change import newest_change
 from blueprints.pages.page import page, require_reader
 from serving.request_data import load_query
 from sql.catalog import context_fields, environments, tag_types
@@ -26,11 +27,12 @@ def show_context_fields() -> Response:
 def show_context_field(name: str) -> Response:
     """Show the form of a context field, and the strategies that use it."""
     with connection() as conn:
-        reader = require_reader(conn)
+        reader = require_reader(conn, list_projects=True)
         query = load_query(ListQuery)
-        field = json.loads(context_fields.get(conn, name) or abort(404, "No context field has that name."))
+        found = context_fields.get(conn, name) or abort(404, "No context field has that name.")
+        newest = newest_change(conn, reader, found.version, "context-field-updated", {"name": name})
         uses = json.loads(context_fields.list_strategies(conn, name, reader.actor.viewer) or abort(404))["strategies"]
-    return page("admin/context_field.html", field=field, **slice_of(uses, query["offset"]))
+    return page("admin/context_field.html", field=json.loads(found), **newest, **slice_of(uses, query["offset"]))
 
 
 @bp.get("/admin/environments")

@@ -3,11 +3,11 @@
 import json
 from urllib.parse import quote
 
-from flask import Blueprint, Response, current_app, redirect, request
+from flask import Blueprint, Response, current_app, g, redirect, request
 from werkzeug.exceptions import HTTPException, NotFound, Unauthorized
 from werkzeug.wrappers import Response as Redirect
 
-from blueprints.pages.page import page
+from blueprints.pages.page import Reader, page
 from serving.errors import PLAIN_MESSAGES, error_response, exception_response
 from serving.session_cookie import logged_out
 
@@ -85,6 +85,8 @@ def as_page(response: Response) -> Response:
         message=message,
         error_id=error["id"],
         retry=response.status_code == 503,
+        # The flag may have moved to another project.
+        near=request.path.partition("/flags/")[2].split("/")[0] if isinstance(g.get("caller"), Reader) else "",
     )
     if "Retry-After" in response.headers:
         shown.headers["Retry-After"] = response.headers["Retry-After"]

@@ -108,7 +108,7 @@ MAX_PROPERTIES = 60
 
 @dataclass(frozen=True)
 class Word:
-    """A part of a sentence. kind: "flag" or "project" for what has a page, "name" for other names, "" for text."""
+    """A part of a sentence. kind: "flag" or "project" for what has a page, "environment", "name", or "" for text."""
 
     text: str | None
     kind: str = ""
@@ -138,7 +138,7 @@ def named(event: Mapping[str, Any], name: str) -> Word:
         return Word(event["type"], "name")
     if name in COLUMNS:
         text = event[COLUMNS[name]]
-        return Word(text or "unknown", name if has_page(event, name) else "name")
+        return Word(text or "unknown", name if name == "environment" or has_page(event, name) else "name")
     record = next((record for record in (event["data"], event["preData"]) if isinstance(record, dict)), {})
     names = NAMES if name == "name" else (name,)
     found = next((record[key] for key in names if record.get(key) is not None), event["environment"] or "unknown")
@@ -147,7 +147,7 @@ def named(event: Mapping[str, Any], name: str) -> Word:
 
 def has_page(event: Mapping[str, Any], name: str) -> bool:
     """Return whether the flag or the project of the event can have a page."""
-    if name == "environment" or event["project"] in (None, "*") or event["type"] == "project-deleted":
+    if event["project"] in (None, "*") or event["type"] == "project-deleted":
         return False
     return name == "project" or event["type"] != "feature-deleted"
 

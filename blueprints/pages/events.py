@@ -1,9 +1,13 @@
 """The event log: what happened, by whom and when, with filters."""
 
 import json
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from blueprints.pages.event_text import SENTENCES, changes, sentence
 from blueprints.pages.filters import read_filters
@@ -12,6 +16,7 @@ from rules.access import Actor, require
 from serving.event_stream import lines_response
 from serving.request_data import load_query
 from sql import event_search
+from sql.catalog import environments
 from sql.database import Connection, connection
 from sql.people import user_records
 from sql.projects import list as project_list
@@ -26,29 +31,65 @@ bp = Blueprint("events", __name__)
 @bp.get("/events")
 def show_events() -> Response:
     """Show one page of the events that the reader can see, newest first."""
+    zone = zone_of_reader()
     with connection() as conn:
         reader = require_reader(conn, list_projects=True)
         filters = read_filters(EventsForm)
         found, offset = None, 0
         if filters.values is not None:
-            offset = filters.values.pop("offset")
-            found = event_search.search(conn, filters.values, reader.actor.visible, limit=LIMIT, offset=offset)
+            values = in_zone(filters.values, zone)
+            offset = values.pop("offset")
+            found = event_search.search(conn, values, reader.actor.visible, limit=LIMIT, offset=offset)
         creators = list_creators(conn, reader.actor)
         projects = project_list.list_names(conn, reader.actor.viewer)
+        places = json.loads(environments.list_all(conn))["environments"]
+    found = found and json.loads(found)
     return page(
         "events.html",
         400 if filters.errors else 200,
         filters=filters,
-        found=found and json.loads(found),
+        found=found,
+        days=by_day(found["events"], zone) if found else [],
+        zone=zone,
         offset=offset,
         limit=LIMIT,
-        creators=creators,
         people={creator["id"]: creator["name"] for creator in creators},
         projects=projects,
+        env_types={place["name"]: place["type"] for place in places},
         types=SENTENCES,
+        names=lambda names: [(name, name) for name in names],
         sentence=sentence,
         changes=changes,
     )
+
+
+def zone_of_reader() -> tzinfo:
+    """Return the time zone of the reader, which the script of the pages keeps in a cookie, or UTC."""
+    try:
+        return ZoneInfo(request.cookies["zone"])
+    except (KeyError, OSError, ValueError):
+        return UTC
+
+
+def in_zone(values: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
+    """Return filters by days of the reader instead of days in UTC."""
+    values = dict(values)
+    for name, instant, days in (("first_day", "since", 0), ("last_day", "before", 1)):
+        if zone is not UTC and name in values and values[name] < date.max:
+            values[instant] = datetime.combine(values.pop(name) + timedelta(days=days), time(), zone)
+    return values
+
+
+def by_day(events: Sequence[dict[str, Any]], zone: tzinfo) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the events by days of the reader, as pairs of a heading and events. Each gets its time of day, clock."""
+    days = defaultdict[str, list[dict[str, Any]]](list)
+    today = datetime.now(zone).date()
+    for event in events:
+        at = datetime.fromisoformat(event["createdAt"]).astimezone(zone)
+        near = {0: "Today, ", 1: "Yesterday, "}.get((today - at.date()).days, "")
+        year = "" if at.year == today.year else f" {at.year}"
+        days[f"{near}{at:%A} {at.day} {at:%B}{year}"].append(event | {"clock": f"{at:%H:%M}"})
+    return list(days.items())
 
 
 def list_creators(conn: Connection, actor: Actor) -> list[dict[str, Any]]:
@@ -67,7 +108,7 @@ def download_events() -> Response:
     """Return all events that match the filters of the page, one per line."""
     with connection() as conn:
         require(conn, list_projects=True)
-        filters = load_query(EventsForm)
+        filters = in_zone(load_query(EventsForm), zone_of_reader())
     del filters["offset"]
     response = lines_response(filters, 0, None)
     response.headers["Content-Disposition"] = 'attachment; filename="events.ndjson"'

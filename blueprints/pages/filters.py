@@ -25,16 +25,34 @@ class Filters:
     @property
     def query(self) -> str:
         """Return the query string of these filters without the offset, to which a link can append others."""
-        kept = [(name, text) for name, text in self.texts.items() if name != "offset"]
-        return urlencode(kept, doseq=True) + "&" if kept else ""
+        kept = self.pairs("offset")
+        return urlencode(kept) + "&" if kept else ""
+
+    def pairs(self, *without: str) -> list[tuple[str, str]]:
+        """Return name and text of each filter, except those with these names."""
+        return [
+            (name, text)
+            for name, texts in self.texts.items()
+            for text in ([texts] if isinstance(texts, str) else texts)
+            if name not in without
+        ]
+
+    def address(self, name: str, text: str) -> str:
+        """Return the address of the page with this text as the only one of a filter."""
+        return "?" + urlencode([*self.pairs("offset", name), (name, text)])
+
+    def without(self, name: str, text: str) -> str:
+        """Return the address of the page without this text of a filter."""
+        return "?" + urlencode([pair for pair in self.pairs("offset") if pair != (name, text)])
 
 
 def read_filters(kind: type[Query]) -> Filters:
     """Return the filters of the current request, read by a schema."""
     schema = schema_of(kind)
+    repeated = {field.data_key or name for name, field in schema.fields.items() if isinstance(field, Repeated)}
     texts: dict[str, str | list[str]] = {}
     for name, text in query_pairs():
-        if isinstance(schema.fields.get(name), Repeated):
+        if name in repeated:
             texts[name] = [*texts.get(name, []), text]
         elif text.strip():
             texts[name] = text

@@ -1,29 +1,42 @@
 """A flag: its environments and strategies, its variants, tags, parents, usage and events."""
 
 import json
-from collections import defaultdict
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Response, abort, current_app, redirect
+from werkzeug.wrappers import Response as Redirect
 
-from blueprints.pages.constraints import describe
+from blueprints.pages.constraints import join
 from blueprints.pages.event_text import changes, sentence
-from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.flag_text import group_states, rows_of, state_of, useless
+from blueprints.pages.flag_usage import read_usage
+from blueprints.pages.newest_change import FLAG, newest_change
+from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project
 from sql import event_search
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
-from sql.flags import dependencies, records, stages, usage
+from sql.flags import dependencies, records, stages
 from sql.projects import list as project_list
 
 bp = Blueprint("flag", __name__)
 
 # What the page shows. The event log has all events, and the API all usage.
 EVENTS_SHOWN = 20
-USAGE_HOURS = 24
 USAGE_SHOWN = 50
 # The form accepts other parents too.
 PARENTS_OFFERED = 200
+# The environments to which a strategy can be copied by its menu. The page Compare copies to all of them.
+TARGETS_OFFERED = 10
+
+
+@bp.get("/projects/<project_id>/features/<feature_name>")
+@bp.get("/projects/<project_id>/features/<feature_name>/<path:_tab>")
+def redirect_address_of_unleash(project_id: str, feature_name: str, _tab: str = "") -> Redirect:
+    """Redirect the addresses that the UI of Unleash has for a flag and its tabs."""
+    return redirect(f"{current_app.config['BASE_PATH']}/projects/{segment(project_id)}/flags/{segment(feature_name)}")
 
 
 @bp.get("/projects/<project_id>/flags/<feature_name>")
@@ -31,34 +44,42 @@ def show_flag(project_id: str, feature_name: str) -> Response:
     """Show a flag, with the controls that the reader may use."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id, list_projects=True)
-        context = {
+        context: dict[str, Any] = {
             "project": read_project(conn, project_id, reader),
             "events": newest_events(conn, reader, feature_name),
         }
         found = records.get(conn, project_id, feature_name, reader.user_id)
         if found is None:
             return archived_page(conn, project_id, feature_name, context)
-        reported = json.loads(usage.get_raw(conn, feature_name, reader.actor.viewer, USAGE_HOURS) or '{"data": []}')
-        choices = form_choices(conn, reader, project_id, feature_name)
         flag = json.loads(found)
-        strategies = [strategy for linked in flag["environments"] for strategy in linked["strategies"]]
-        has_segments = any(strategy["segments"] for strategy in strategies)
-        known_segments = segments.list_all(conn, reader.actor.viewer) if has_segments else '{"segments": []}'
-    rows = usage_totals(reported["data"])
+        # Production is the last one, whatever the order of the environments.
+        flag["environments"].sort(key=lambda linked: linked["type"] == "production")
+        context |= form_choices(conn, reader, project_id, feature_name)
+        context |= newest_change(conn, reader, found.version, FLAG, {}, feature=feature_name)
+        context |= strategies_in_words(conn, reader, flag)
+        context |= read_usage(conn, feature_name, reader.actor.viewer)
+
+    def permitted(permission: str) -> list[dict[str, Any]]:
+        """Return the environments in which the reader has a permission."""
+        linked = flag["environments"]
+        return [one for one in linked if reader.may(permission, project=project_id, environment=one["name"])]
+
     return page(
         "flag/flag.html",
         **context,
-        **choices,
+        editable=permitted("UPDATE_FEATURE_ENVIRONMENT_VARIANTS"),
+        copy_targets=permitted("CREATE_FEATURE_STRATEGY")[:TARGETS_OFFERED],
         flag=flag,
+        env_types={linked["name"]: linked["type"] for linked in flag["environments"]},
         people={user["id"]: user["name"] for user in flag["collaborators"]["users"]},
-        usage=rows[:USAGE_SHOWN],
-        usage_left_out=len(rows[USAGE_SHOWN:]),
-        usage_hours=USAGE_HOURS,
-        segment_names={segment["id"]: segment["name"] for segment in json.loads(known_segments)["segments"]},
+        changed={event["environment"]: event for event in reversed(context["events"]["events"])},
+        age=(datetime.now(UTC) - datetime.fromisoformat(flag["createdAt"])).days + 1,
+        usage_shown=USAGE_SHOWN,
+        state_of=state_of,
+        useless=useless,
         moved=moved,
-        describe=describe,
-        sentence=sentence,
-        changes=changes,
+        copy_of=copy_of,
+        join=join,
     )
 
 
@@ -71,11 +92,29 @@ def archived_page(conn: Connection, project_id: str, name: str, context: dict[st
     )
 
 
+def strategies_in_words(conn: Connection, reader: Reader, flag: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the strategies of each environment as rows, and for whom the flag is on in each."""
+    environments = flag["environments"]
+    has_segments = any(strategy["segments"] for linked in environments for strategy in linked["strategies"])
+    known = segments.list_all(conn, reader.actor.viewer) if has_segments else '{"segments": []}'
+    names = {segment["id"]: segment["name"] for segment in json.loads(known)["segments"]}
+    now = datetime.now(UTC)
+    rows = {linked["name"]: rows_of(linked["strategies"], names, now) for linked in environments}
+    states = {linked["name"]: state_of(linked, rows[linked["name"]]) for linked in environments}
+    others = {linked["name"]: states[linked["name"]] for linked in environments if linked["type"] != "production"}
+    return {"segment_names": names, "rows": rows, "states": states, "others": group_states(others)}
+
+
+def copy_of(strategy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body that adds the same strategy to another environment."""
+    return {name: value for name, value in strategy.items() if name not in ("id", "sortOrder")}
+
+
 def form_choices(conn: Connection, reader: Reader, project_id: str, name: str) -> dict[str, Any]:
     """Return what the forms of the page offer, if the reader may use them."""
-    choices: dict[str, Any] = {"types": [], "tag_types": [], "parents": [], "targets": []}
+    types = json.loads(flag_types.list_all(conn))["types"]
+    choices: dict[str, Any] = {"types": types, "tag_types": [], "parents": [], "targets": []}
     if reader.may("UPDATE_FEATURE", project=project_id):
-        choices["types"] = json.loads(flag_types.list_all(conn))["types"]
         choices["tag_types"] = json.loads(tag_types.list_all(conn))["tagTypes"]
     if reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
         choices["parents"] = json.loads(dependencies.list_parents(conn, project_id, name) or "[]")[:PARENTS_OFFERED]
@@ -92,21 +131,6 @@ def newest_events(conn: Connection, reader: Reader, name: str) -> dict[str, Any]
     """Return the newest events of a flag and their total. None are shown if they are too large for one page."""
     found = event_search.search(conn, {"feature": name}, reader.actor.visible, limit=EVENTS_SHOWN, offset=0)
     return json.loads(found or '{"events": [], "total": 0}')
-
-
-def usage_totals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return yes, no and the counts of variants by environment and application, the busiest first."""
-    totals: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        key = (row["environment"], row["appName"])
-        total = totals.setdefault(
-            key, {"environment": key[0], "appName": key[1], "yes": 0, "no": 0, "variants": defaultdict(int)}
-        )
-        total["yes"] += row["yes"]
-        total["no"] += row["no"]
-        for variant, number in row["variants"].items():
-            total["variants"][variant] += number
-    return sorted(totals.values(), key=lambda total: -total["yes"] - total["no"])
 
 
 def moved(strategies: list[dict[str, Any]], index: int, step: int) -> list[dict[str, Any]]:

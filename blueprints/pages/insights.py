@@ -12,6 +12,7 @@ from blueprints.pages.page import MOST_PROJECTS, page, require_reader
 from blueprints.pages.plots import Plot, Series
 from sql import insights
 from sql.database import connection
+from sql.flags import cleanup
 from sql.projects import list as project_list
 from validators.insights import InsightsForm
 
@@ -34,6 +35,7 @@ def show_insights() -> Response:
         if filters.values is not None:
             days = (values["first_day"], values["last_day"])
             trends = json.loads(insights.trends(conn, *days, reader.actor.viewer, drawn))
+        dirty = cleanup.count(conn, drawn)
     found = [row for row in projects if find in row["name"].lower() or find in row["id"].lower()]
     kept = [row for row in projects if chosen and row["id"] in drawn]
     listed = [*kept, *(row for row in found if row not in kept)][:MOST_PROJECTS]
@@ -44,6 +46,7 @@ def show_insights() -> Response:
         projects=sorted(listed, key=projects.index),
         total=len(projects),
         wanted=len(wanted),
+        dirty=[row | {"dirty": dirty[row["id"]]} for row in wanted if row["id"] in dirty],
         chosen=chosen,
         plots=trends and plots_of(trends, {row["id"]: row["name"] for row in projects if row["id"] in drawn}),
         first_day=values.get("first_day"),
@@ -74,7 +77,9 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str]) -> list[Plot]:
         return Plot(title, unit, days, series, weeks)
 
     types = split(trends["environmentTypeTrends"], "environmentType", "totalUpdates", days, 0)
-    changes = [Series(name, values, style) for style, (name, values) in enumerate(types.items())]
+    # Production has the style that is violet.
+    styles = {"production": 3, "development": 0, "test": 1, "preproduction": 4}
+    changes = [Series(name, values, styles.get(name, 5)) for name, values in types.items()]
     states = {"total": "All", "active": "Active", "potentiallyStale": "Potentially stale", "stale": "Stale"}
     return [
         total("flagTrends", "Flags", "flags", states),

@@ -4,14 +4,16 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from flask import Response, current_app, g, render_template
+from flask import Response, current_app, g, render_template, request
 from werkzeug.exceptions import Forbidden, HTTPException, NotFound
 
 from blueprints.pages.assets import asset
+from rules import undo
 from rules.access import Actor, Caller, require
 from serving.version import VERSION
 from sql import account
@@ -30,6 +32,22 @@ POLICY = "; ".join(
         "base-uri 'none'",
     )
 )
+THEMES = ("light", "dark")
+# The icons of parts.icon(), as paths in a square of 16 × 16.
+ICONS = {
+    "search": "M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zm3.6-1.4L14 14",
+    "star": "M8 2l1.8 3.8 4.2.5-3.1 2.9.8 4.1L8 11.2l-3.7 2.1.8-4.1L2 6.3l4.2-.5z",
+    "more": "M3.5 8h.01M8 8h.01M12.5 8h.01",
+    "down": "M4 6l4 4 4-4",
+    "x": "M4 4l8 8m0-8l-8 8",
+    "plus": "M8 3v10M3 8h10",
+    "check": "M3 8.5L6.5 12 13 4.5",
+    "warn": "M8 2.5L14.5 13.5h-13zM8 6.5v3M8 11.6v.01",
+    "info": "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 7.5V11M8 5v.01",
+    "filter": "M2.5 4h11M5 8h6M7 12h2",
+    "copy": "M6 6h7v7H6zM10 6V3H3v7h3",
+    "undo": "M6 4L3 7l3 3M3 7h6a4 4 0 0 1 0 8H8",
+}
 # Our choice: with 495 projects, the page of insights had 14 MB. An instance can have MAX_PROJECTS.
 MOST_PROJECTS = 100
 
@@ -54,6 +72,11 @@ class Reader(Caller):
         """Return what the user is called: their name, user name or e-mail address."""
         return user_name(self.user)
 
+    @property
+    def is_in_admin(self) -> bool:
+        """Return whether the user can do something on a page of Admin."""
+        return any("project" not in held or held["permission"] == "UPDATE_PROJECT_SEGMENT" for held in self.permissions)
+
     def may(self, *permissions: str, project: str | None = None, environment: str | None = None) -> bool:
         """Return whether the user has at least one of these permissions, for controls that others do not see."""
         return any(
@@ -65,6 +88,11 @@ class Reader(Caller):
             )
             for held in self.permissions
         )
+
+    def may_undo(self, event: Mapping[str, Any]) -> bool:
+        """Return whether the user may undo an event, if nothing has changed since."""
+        permissions, environment = undo.needed(event)
+        return bool(permissions) and self.may(*permissions, project=event["project"], environment=environment)
 
 
 def require_reader(
@@ -104,10 +132,12 @@ def set_reader(conn: Connection, actor: Actor) -> Reader:
 def page(template: str, status: int = 200, **context: Any) -> Response:
     """Return a page.
 
-    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, most_projects, now, and the
-    functions asset(), segment(), json_text(), fit_lines() and user_name().
+    Templates also get reader (or None), base (the path of BASE_URL), base_url, version, most_projects, now, theme,
+    keys_off, icons, and the functions asset(), segment(), json_text(), fit_lines(), user_name(), initials() and
+    time_text().
     """
     caller = g.get("caller")
+    now = datetime.now(UTC)
     text = render_template(
         template,
         **context,
@@ -115,7 +145,12 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         base=current_app.config["BASE_PATH"],
         base_url=current_app.config["BASE_URL"],
         asset=asset,
-        now=datetime.now(UTC).isoformat(),
+        now=now.isoformat(),
+        theme=request.cookies.get("theme") if request.cookies.get("theme") in THEMES else "",
+        keys_off=request.cookies.get("keys") == "off",
+        icons=ICONS,
+        initials=initials,
+        time_text=partial(time_text, now=now),
         segment=segment,
         json_text=json.dumps,
         fit_lines=fit_lines,
@@ -143,3 +178,29 @@ def fit_lines(values: Iterable[str]) -> bool:
 def user_name(user: Mapping[str, Any]) -> str:
     """Return what a user is called: their name, user name or e-mail address."""
     return user.get("name") or user.get("username") or user.get("email") or f"user {user['id']}"
+
+
+def user_hint(user: Mapping[str, Any]) -> str:
+    """Return what tells users with the same name apart."""
+    if user.get("accountType") == "Service Account":
+        return f"service account {user.get('username', '')}"
+    return next((text for text in (user.get("email"), user.get("username")) if text and text != user_name(user)), "")
+
+
+def initials(name: str) -> str:
+    """Return the first letters of the first two words of a name, as capitals."""
+    return "".join(word[0] for word in name.split()[:2]).upper()
+
+
+def time_text(iso: str, now: datetime) -> str:
+    """Return how long ago a time was, such as "8 min ago". More than 30 days ago or in the future, return its date."""
+    time = datetime.fromisoformat(iso)
+    passed = now - time
+    if timedelta(0) <= passed <= timedelta(days=30):
+        minutes = int(passed.total_seconds()) // 60
+        if minutes < 1:
+            return "just now"
+        if minutes < 60:
+            return f"{minutes} min ago"
+        return f"{minutes // 60} h ago" if minutes < 24 * 60 else f"{minutes // (24 * 60)} d ago"
+    return f"{time.day} {time:%b %Y}" + (f" {time:%H:%M} UTC" if passed < timedelta(0) else "")

@@ -7,7 +7,8 @@ from typing import Any
 from flask import Blueprint, Response, abort
 
 from blueprints.pages.lists import list_page
-from blueprints.pages.page import page, require_reader, user_name
+from blueprints.pages.newest_change import newest_change
+from blueprints.pages.page import page, require_reader, user_hint, user_name
 from rules.access import id_in_path
 from sql.database import connection
 from sql.people import groups, service_accounts, user_records
@@ -41,11 +42,22 @@ def show_groups() -> Response:
 def show_group(group_id: str) -> Response:
     """Show a group with its members."""
     with connection() as conn:
-        require_reader(conn, "ADMIN")
+        reader = require_reader(conn, "ADMIN")
         group = groups.get(conn, id_in_path(group_id)) or abort(404, "No group has that id.")
+        newest = newest_change(conn, reader, group.version, "group-updated", {"id": int(group_id)})
         roles = json.loads(user_records.list_all(conn))["rootRoles"]
         people = json.loads(user_records.list_users_and_groups(conn))["users"]
-    return page("admin/group.html", group=json.loads(group), roles=roles, people=people)
+    group = json.loads(group)
+    members = {member["user"]["id"] for member in group["users"]}
+    choices = [("users", {"user": {"id": user["id"]}}, user_name(user), user_hint(user)) for user in people]
+    return page(
+        "admin/group.html",
+        group=group,
+        roles=roles,
+        choices=choices,
+        members=[choice for choice in choices if choice[1]["user"]["id"] in members],
+        **newest,
+    )
 
 
 @service_accounts_bp.get("/admin/service-accounts")

@@ -1,36 +1,51 @@
-"""A project: its numbers and its flags, live or archived."""
+"""A project: its flags, live or archived."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from flask import Blueprint, Response, abort, request
 from marshmallow import ValidationError
 
+from blueprints.pages.cells import cell
 from blueprints.pages.filters import read_filters
 from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.plain_forms import refuse_other_sites
 from rules.exports import export_flags
 from serving.responses import bounded, export_response
-from sql.catalog import flag_types
+from sql.catalog import flag_types, tag_types
 from sql.database import Connection, connection, transaction
+from sql.flags import cleanup
 from sql.flags import search as flag_search
 from sql.projects import overview
 from validators import load_or_400
 from validators.fields import OneOf, Text
 from validators.flags.core import TYPE_WORDS, TYPES
+from validators.flags.search import EnvironmentState
 from validators.flags.transfer import ExportFlags
+from validators.query_fields import Repeated
 
 bp = Blueprint("project", __name__)
 
 # The orders of the list of flags: the key of the flag search, and whether it is descending.
 SORTS = {
     "name": ("name", False),
+    "-name": ("name", True),
+    "type": ("type", False),
+    "-type": ("type", True),
+    "seen": ("lastSeenAt", True),
+    "-seen": ("lastSeenAt", False),
     "newest": ("createdAt", True),
     "oldest": ("createdAt", False),
-    "seen": ("lastSeenAt", True),
 }
+STATES = {"active": "active", "stale": "stale", "old": "too old for its type"}
+STATUSES = (("enabled", "on"), ("disabled", "off"))
+# Filters with several values: keys of the flag search.
+LISTS = ("type", "states", "tag_any", "favorite", "status")
+# Tags that the filter offers: the most frequent ones of the listed flags. The search finds the others.
+TAGS_OFFERED = 20
 
 
 class TagText(Text):
@@ -44,26 +59,29 @@ class TagText(Text):
 
 
 class FlagListQuery(ListQuery):
-    """The query parameters of the list of flags."""
+    """The query parameters of the list of flags. Several values of a filter combine with OR."""
 
-    beyond_json_schema: ClassVar[str] = "NUL|surrogates|must be a type and a value"
+    beyond_json_schema: ClassVar[str] = "NUL|surrogates|must be a type and a value|must look like"
 
-    type = OneOf(TYPES, TYPE_WORDS)
-    state = OneOf(frozenset({"active", "stale"}), "active or stale")
-    tag = TagText(max=200)
-    sort = OneOf(frozenset(SORTS), ", ".join(SORTS), load_default="name")
+    type = Repeated(OneOf(TYPES, TYPE_WORDS))
+    states = Repeated(OneOf(frozenset(STATES), ", ".join(STATES)), data_key="state")
+    tag_any = Repeated(TagText(max=200), data_key="tag")
+    status = Repeated(EnvironmentState())
+    favorite = Repeated(OneOf(frozenset({"true"}), "true"))
+    sort = OneOf(frozenset(SORTS), ", ".join(SORTS))
 
 
 @bp.get("/projects/<project_id>")
 def show_project(project_id: str) -> Response:
-    """Show the numbers of a project, and its live flags with a switch for each environment."""
+    """Show the live flags of a project, with a switch for each environment."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
         filters = read_filters(FlagListQuery)
         found = search(conn, reader, project_id, "live", filters.values)
-        project = read_project(conn, project_id, reader)
+        project = read_tabs(conn, project_id, reader)
         types = json.loads(flag_types.list_all(conn))["types"]
-    environments = [linked["environment"] for linked in project["environments"]]
+        kinds = json.loads(tag_types.list_all(conn))["tagTypes"]
+    names = [linked["environment"] for linked in project["environments"]]
     return page(
         "project/flags.html",
         400 if filters.errors else 200,
@@ -71,11 +89,27 @@ def show_project(project_id: str) -> Response:
         **found,
         filters=filters,
         types=types,
-        switchable={
-            name: reader.may("UPDATE_FEATURE_ENVIRONMENT", project=project_id, environment=name)
-            for name in environments
-        },
+        tag_types=kinds,
+        choices=list_choices(names, types, found["flags"]),
+        switchable=[
+            name for name in names if reader.may("UPDATE_FEATURE_ENVIRONMENT", project=project_id, environment=name)
+        ],
+        cell=cell,
     )
+
+
+def list_choices(
+    names: Sequence[str], types: Sequence[Mapping[str, str]], flags: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str, dict[str, str]]]:
+    """Return the filters of the list of flags: label, name, and what they offer as texts by value."""
+    tags = Counter(f"{tag['type']}:{tag['value']}" for flag in flags for tag in flag["tags"])
+    states = {f"{name}:{word}": f"{text} in {name}" for name in names for word, text in STATUSES}
+    return [
+        ("Type", "type", {type["id"]: type["id"] for type in types}),
+        ("State", "state", STATES),
+        ("Tag", "tag", {tag: tag for tag, _ in tags.most_common(TAGS_OFFERED)}),
+        ("On or off", "status", states),
+    ]
 
 
 @bp.post("/projects/<project_id>/export")
@@ -97,19 +131,19 @@ def show_archived_flags(project_id: str) -> Response:
         reader = require_reader(conn, project=project_id)
         filters = read_filters(ListQuery)
         found = search(conn, reader, project_id, "archived", filters.values)
-        project = read_project(conn, project_id, reader)
-    return page(
-        "project/archive.html",
-        400 if filters.errors else 200,
-        project=project,
-        **found,
-        filters=filters,
-    )
+        project = read_tabs(conn, project_id, reader)
+    return page("project/archive.html", 400 if filters.errors else 200, project=project, **found, filters=filters)
+
+
+def read_tabs(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
+    """Return what read_project() returns, with the number of flags to clean up, for the tabs of a project."""
+    return read_project(conn, project_id, reader) | {"cleanup": cleanup.count(conn, [project_id]).get(project_id, 0)}
 
 
 def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
-    """Return the overview of a project with its id, as the head of its pages needs it."""
-    return {"id": project_id, **json.loads(overview.get(conn, project_id, reader.user_id) or abort(404))}
+    """Return the overview of a project with its id, for the head of its pages."""
+    found = overview.get(conn, project_id, reader.user_id) or abort(404)
+    return json.loads(found) | {"id": project_id, "version": found.version}
 
 
 def search(
@@ -121,21 +155,25 @@ def search(
     if chosen is not None:
         offset = chosen["offset"]
         values: dict[str, Any] = {"project": [project_id]}
-        values |= {name: [chosen[name]] for name in ("type", "tag", "state") if name in chosen}
+        values |= {name: chosen[name] for name in LISTS if name in chosen}
         if chosen["query"]:
-            values["texts"] = [chosen["query"].strip()]
+            values["texts_or_tags"] = [chosen["query"].strip()]
+        params = values | {"tag": values.get("tag_any"), "texts": values.get("texts_or_tags")}
+        if "status" in values:
+            params["status_environments"], params["status_states"] = map(list, zip(*values["status"], strict=True))
         sort, descending = SORTS[chosen.get("sort", "name")]
         text = flag_search.search(
             conn,
-            [state, *("tag_any" if name == "tag" else name for name in values)],
-            values,
+            [state, *values],
+            params,
             viewer=reader.actor.viewer,
             user_id=reader.user_id,
             sort=sort,
             descending=descending,
-            favorites_first=True,
+            favorites_first="sort" not in chosen,
             limit=PAGE_SIZE,
             offset=offset,
+            record=flag_search.ROW,
         )
         found = json.loads(text or abort(400, "The texts of these flags are too long for one page."))
     return {"flags": found["features"], "total": found["total"], "offset": offset, "limit": PAGE_SIZE}

@@ -6,8 +6,8 @@ from typing import Any
 from flask import Blueprint, Response
 
 from blueprints.pages.lists import list_page
-from blueprints.pages.page import Reader, page, require_reader, user_name
-from blueprints.pages.project import read_project
+from blueprints.pages.page import Reader, page, require_reader, user_hint, user_name
+from blueprints.pages.project import read_tabs
 from rules.project_access import WRITE
 from sql.database import Connection, connection
 from sql.people import user_records
@@ -23,22 +23,21 @@ def show_access(project_id: str) -> Response:
     """Show the users and groups of a project with their roles."""
     with connection() as conn:
         reader = require_reader(conn, *READ, project=project_id)
-        project = read_project(conn, project_id, reader)
+        project = read_tabs(conn, project_id, reader)
         holders = json.loads(access.get(conn, project_id))
         everybody = json.loads(user_records.list_users_and_groups(conn))
         grantable = grantable_roles(conn, project_id, reader, holders["roles"])
-    names = {user["id"]: user_name(user) for user in everybody["users"]}
-    members = list_members(holders, names)
     return page(
         "project/access.html",
         project=project,
-        groups=holders["groups"],
         roles={role["id"]: role for role in holders["roles"]},
         grantable=grantable,
         may_change=reader.may(*WRITE, project=project_id),
-        users=sorted(names.items(), key=lambda item: item[1].lower()),
-        all_groups=everybody["groups"],
-        **list_page(members, "name"),
+        choices=[
+            *(("groups", group["id"], group["name"], "group") for group in everybody["groups"]),
+            *(("users", user["id"], user_name(user), user_hint(user)) for user in everybody["users"]),
+        ],
+        **list_page(list_holders(holders, everybody["users"]), "name"),
     )
 
 
@@ -52,23 +51,24 @@ def grantable_roles(
     return [role for role in roles if role["id"] not in excess]
 
 
-def list_members(holders: dict[str, Any], names: dict[int, str]) -> list[dict[str, Any]]:
-    """Return the users with a role in the project, by name. groups: the groups of the project that the user is in."""
-    members = {
-        user["id"]: {
-            "id": user["id"],
-            "name": names.get(user["id"]) or user_name(user),
-            "email": user["email"],
-            "roles": user["roles"],
-            "since": user["addedAt"],
-            "groups": [],
-        }
-        for user in holders["users"]
-    }
+def list_holders(holders: dict[str, Any], users: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each group, and one for each user and way to roles: of their own, or by a group.
+
+    Groups are first, then people, and service accounts last, each by name.
+    """
+    found: list[dict[str, Any]] = []
     for group in holders["groups"]:
-        for entry in group["users"]:
-            user = entry["user"]
-            empty = {"id": user["id"], "email": user.get("email"), "roles": [], "since": None, "groups": []}
-            member = members.setdefault(user["id"], empty | {"name": names.get(user["id"]) or user_name(user)})
-            member["groups"].append(group)
-    return sorted(members.values(), key=lambda member: (member["name"].lower(), member["id"]))
+        row = {"roles": group["roles"], "since": group["addedAt"], "kind": "group", "by": None}
+        found.append({**row, "id": group["id"], "name": group["name"], "hint": f"group, {len(group['users'])}"})
+        found += [{**row, "kind": "user", "by": group["name"], "user": member["user"]} for member in group["users"]]
+    for user in holders["users"]:
+        found.append({"roles": user["roles"], "since": user["addedAt"], "kind": "user", "by": None, "user": user})
+    known: dict[int, dict[str, Any]] = {user["id"]: user for user in users}
+    for row in found:
+        if row["kind"] == "user":
+            # A user who is deleted meanwhile is not known.
+            user: dict[str, Any] = known.get(row["user"]["id"]) or row["user"]
+            row |= {"id": user["id"], "name": user_name(user), "hint": user_hint(user)}
+    return sorted(
+        found, key=lambda row: (row["kind"], row["hint"].startswith("service account"), row["name"].lower(), row["id"])
+    )

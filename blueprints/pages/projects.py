@@ -1,33 +1,76 @@
-"""The start page: the projects that the reader can see, and the archived ones."""
+"""The start page: the projects that the reader can see, what needs attention, and what changed."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 from flask import Blueprint, Response
 
+from blueprints.pages.event_text import sentence
+from blueprints.pages.events import list_creators
 from blueprints.pages.lists import list_page
-from blueprints.pages.page import page, require_reader
-from sql.database import connection
+from blueprints.pages.page import Reader, page, require_reader
+from sql import attention, event_search
+from sql.catalog import environments
+from sql.database import Connection, connection
+from sql.flags import cleanup
 from sql.projects import list as project_list
+
+# Of the newest events, the start page shows a few of each author, so that programs do not fill the list.
+EVENTS_READ, CHANGES_SHOWN, CHANGES_OF_EACH = 60, 6, 2
 
 bp = Blueprint("projects", __name__)
 
 
 @bp.get("/")
 def show_projects() -> Response:
-    """Show the live projects, favorites first."""
-    return show(archived=False)
+    """Show the live projects, favorites first, what needs attention, and recent changes."""
+    with connection() as conn:
+        reader = require_reader(conn, list_projects=True)
+        projects = read_projects(conn, reader, archived=False)
+        changeable = [
+            project["id"]
+            for project in projects
+            if reader.may("UPDATE_FEATURE", "DELETE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT", project=project["id"])
+        ]
+        waiting = attention.count(conn, changeable, reader.actor.viewer)
+        found = event_search.search(conn, {}, reader.actor.visible, limit=EVENTS_READ, offset=0)
+        people = {creator["id"]: creator["name"] for creator in list_creators(conn, reader.actor)}
+        places = json.loads(environments.list_all(conn))["environments"]
+        dirty = cleanup.count(conn, [project["id"] for project in projects])
+    return page(
+        "projects.html",
+        **list_page(projects, "name", "id"),
+        flags=sum(project["featureCount"] for project in projects),
+        may_change=bool(changeable),
+        dirty=dirty,
+        waiting=waiting,
+        events=recent_changes(json.loads(found or '{"events": []}')["events"]),
+        people=people,
+        env_types={place["name"]: place["type"] for place in places},
+        project_names={project["id"]: project["name"] for project in projects},
+        sentence=sentence,
+    )
+
+
+def recent_changes(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the newest events, but not more than CHANGES_OF_EACH of an author."""
+    shown: list[dict[str, Any]] = []
+    for event in events:
+        if sum(other["createdBy"] == event["createdBy"] for other in shown) < CHANGES_OF_EACH:
+            shown.append(event)
+    return shown[:CHANGES_SHOWN]
 
 
 @bp.get("/archived-projects")
 def show_archived_projects() -> Response:
     """Show the archived projects."""
-    return show(archived=True)
-
-
-def show(*, archived: bool) -> Response:
-    """Return the page of the live or the archived projects."""
     with connection() as conn:
-        reader = require_reader(conn)
-        text = project_list.list_all(conn, archived=archived, viewer=reader.actor.viewer, user_id=reader.user_id)
-    projects = sorted(json.loads(text)["projects"], key=lambda project: not project["favorite"])
-    return page("projects.html", archived=archived, **list_page(projects, "name", "id"))
+        projects = read_projects(conn, require_reader(conn), archived=True)
+    return page("archived_projects.html", **list_page(projects, "name", "id"))
+
+
+def read_projects(conn: Connection, reader: Reader, *, archived: bool) -> list[dict[str, Any]]:
+    """Return the live or the archived projects that the reader can see, favorites first."""
+    text = project_list.list_all(conn, archived=archived, viewer=reader.actor.viewer, user_id=reader.user_id)
+    return sorted(json.loads(text)["projects"], key=lambda project: not project["favorite"])

@@ -6,6 +6,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, request
 
 from blueprints.pages.lists import list_page
+from blueprints.pages.newest_change import newest_change
 from blueprints.pages.page import page, require_reader
 from rules.access import id_in_path
 from sql.database import connection
@@ -44,12 +45,14 @@ def show_new_role() -> Response:
 def show_role(role_id: str) -> Response:
     """Show a role with its permissions."""
     with connection() as conn:
-        reader = require_reader(conn, "READ_ROLE")
-        role = json.loads(roles.get(conn, id_in_path(role_id)) or abort(404, "No role has that id."))
+        reader = require_reader(conn, "READ_ROLE", list_projects=True)
+        found = roles.get(conn, id_in_path(role_id)) or abort(404, "No role has that id.")
+        role = json.loads(found)
+        newest = newest_change(conn, reader, found.version, "role-updated", {"id": role["id"]})
         held = [permission["name"] for permission in role["permissions"]]
         tree = json.loads(permissions.tree(conn, held))["permissions"]
     editable = reader.may("ADMIN") and role["type"] in ("root-custom", "custom")
-    return page("admin/role.html", role=role, groups=groups_of(tree, role), types=TYPES, editable=editable)
+    return page("admin/role.html", role=role, groups=groups_of(tree, role), types=TYPES, editable=editable, **newest)
 
 
 def groups_of(tree: dict[str, Any], role: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:

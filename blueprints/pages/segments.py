@@ -7,6 +7,7 @@ from flask import Blueprint, Response, abort
 
 from blueprints.pages.constraints import constraint_choices, describe
 from blueprints.pages.lists import ListQuery, list_page, slice_of
+from blueprints.pages.newest_change import newest_change
 from blueprints.pages.page import Reader, page, require_reader
 from rules.access import id_in_path
 from serving.request_data import load_query
@@ -46,11 +47,13 @@ def show_segment(segment_id: str) -> Response:
     """Show the form of a segment, and the strategies that use it."""
     number = id_in_path(segment_id)
     with connection() as conn:
-        reader = require_reader(conn)
+        reader = require_reader(conn, list_projects=True)
         query = load_query(ListQuery)
-        record = json.loads(segments.get(conn, number, reader.actor.viewer) or abort(404, "No segment has that id."))
+        segment = segments.get(conn, number, reader.actor.viewer) or abort(404, "No segment has that id.")
         found = segment_strategies.list_strategies(conn, number, reader.actor.viewer)
         choices = form_choices(conn, reader, "UPDATE_SEGMENT")
+        choices |= newest_change(conn, reader, segment.version, "segment-updated", {"id": number})
+    record = json.loads(segment)
     uses = slice_of(json.loads(found or '{"strategies": []}')["strategies"], query["offset"])
     return page("admin/segment.html", record=record, is_new=False, describe=describe, **choices, **uses)
 

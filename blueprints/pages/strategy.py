@@ -2,24 +2,45 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from flask import Blueprint, Response, abort, request
+from werkzeug.exceptions import BadRequest
 
-from blueprints.pages.constraints import constraint_choices
+from blueprints.pages.constraints import MOST_VALUES, constraint_choices, describe, join
+from blueprints.pages.flag_text import rows_of
+from blueprints.pages.newest_change import STRATEGY, newest_change
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.project import read_project
+from blueprints.pages.strategy_text import later, sentence
+from rules.ramp_plans import Plan
 from rules.strategies import NO_FLAG_THERE, NO_STRATEGY
 from rules.strategy_parameters import PERCENTAGE
-from sql.catalog import context_fields, segments, strategy_types
+from serving.request_data import load
+from sql.catalog import context_fields, environments, segments, strategy_types
 from sql.database import Connection, connection
 from sql.flags import strategies
+from validators.fields import DateTime, ListOf, Nested, Text
+from validators.flags.ramp_plans import RampStep
+from validators.flags.strategies import StrategyInput
 
 bp = Blueprint("strategy", __name__)
 
 STRATEGIES = "/projects/<project_id>/flags/<feature_name>/environments/<environment>/strategies"
 # The values of stickiness that every instance has, beside the context fields for it.
 STICKINESS = ["default", "random", "userId", "sessionId"]
+STICKINESS_TEXTS = {"default": "userId, else session (default)", "random": "nothing: random each time"}
+NEW = {"name": "flexibleRollout", "title": None, "disabled": False, "constraints": [], "segments": [], "variants": []}
+LABELS = {"stickiness": "A user is recognised by", "groupId": "Group", "rollout": "Share of users in percent"}
+
+
+class Preview(StrategyInput):
+    """What the form of a strategy sends: a strategy, or with several steps or an end a ramp plan."""
+
+    steps = ListOf(Nested(RampStep))
+    until = DateTime()
+    replaces = Text()
 
 
 @bp.get(f"{STRATEGIES}/new")
@@ -27,68 +48,115 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
     """Show the form of a new strategy. The parameter type names its strategy type: a gradual rollout by default."""
     with connection() as conn:
         reader = require_reader(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
-        if strategies.get_list(conn, project_id, feature_name, environment) is None:
-            abort(404, NO_FLAG_THERE)
+        found = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
         project = read_project(conn, project_id, reader)
-        name = request.args.get("type", "flexibleRollout")
-        rollout = {"rollout": "100", "stickiness": project["defaultStickiness"], "groupId": feature_name}
-        strategy = {
-            "name": name,
-            "title": None,
-            "disabled": False,
-            "parameters": rollout,
-            "constraints": [],
-            "segments": [],
-            "variants": [],
-        }
-        choices = form_choices(conn, reader, strategy, project, is_new=True)
-    return page("flag/strategy.html", flag_name=feature_name, environment=environment, **choices)
+        context = form_context(conn, reader, project, feature_name, environment)
+    number = len(json.loads(found)) + 1
+    return page("flag/strategy.html", is_new=True, number=number, **context)
 
 
 @bp.get(f"{STRATEGIES}/<strategy_id>")
 def show_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
-    """Show the form that edits a strategy. It sends everything that PUT would remove otherwise."""
+    """Show the form that edits a strategy or a ramp plan. It sends everything that PUT would remove otherwise."""
     with connection() as conn:
-        reader = require_reader(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
+        reader = require_reader(
+            conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment, list_projects=True
+        )
         found = strategies.get(conn, project_id, feature_name, environment, strategy_id) or abort(404, NO_STRATEGY)
+        every = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_STRATEGY)
+        rows = rows_of(json.loads(every), {}, datetime.now(UTC))
+        row = next((row for row in rows if strategy_id in row.ids), None) or abort(404, NO_STRATEGY)
         project = read_project(conn, project_id, reader)
-        choices = form_choices(conn, reader, json.loads(found), project, is_new=False)
-    return page("flag/strategy.html", flag_name=feature_name, environment=environment, **choices)
+        context = form_context(conn, reader, project, feature_name, environment, row.plan or row.strategy)
+        same = {"id": strategy_id}
+        context |= newest_change(
+            conn, reader, found.version, STRATEGY, same, feature=feature_name, environment=environment
+        )
+    return page("flag/strategy.html", is_new=False, number=row.number, **context)
 
 
-def form_choices(
-    conn: Connection, reader: Reader, strategy: dict[str, Any], project: dict[str, Any], *, is_new: bool
+@bp.post(f"{STRATEGIES}/preview")
+def describe_strategy(project_id: str, feature_name: str, environment: str) -> Response:
+    """Return the sentence for the strategy in the body, which the form shows while somebody types. Changes nothing."""
+    with connection() as conn:
+        reader = require_reader(
+            conn, "CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment
+        )
+        if strategies.get_list(conn, project_id, feature_name, environment) is None:
+            abort(404, NO_FLAG_THERE)
+        found = list_segments(conn, reader, [], project_id)
+    return page("flag/preview.html", **preview_of_body({one["id"]: one["name"] for one in found}))
+
+
+def preview_of_body(names: dict[int, str]) -> dict[str, Any]:
+    """Return the text of the strategy in the body, or its problem: in a success, because browsers log errors."""
+    try:
+        body = load(Preview())
+    except BadRequest as error:
+        return {"problem": error.description}
+    steps = [(step["percent"], step.get("at")) for step in body.get("steps", [])]
+    return {"text": sentence(body, names) + later(steps[1:], body.get("until"))}
+
+
+def form_context(
+    conn: Connection,
+    reader: Reader,
+    project: dict[str, Any],
+    flag: str,
+    environment: str,
+    item: dict[str, Any] | Plan | None = None,
 ) -> dict[str, Any]:
-    """Return the strategy, and what its form offers: types with the fields of parameters, context fields, segments.
+    """Return the strategy and what its form offers: types with their parameters, context fields, segments.
 
-    The type of a strategy cannot change. The parameters of a new one are those of a gradual rollout. Raise 404 if the
-    strategy type does not exist.
+    item: None for a new strategy. The parameter type of the address chooses another type. Each type has parameters of
+    its own: those of the strategy are of its stored type. Raise 404 if the strategy type does not exist.
     """
-    types = json.loads(strategy_types.list_all(conn))["strategies"]
+    defaults = {"rollout": "100", "stickiness": project["defaultStickiness"], "groupId": flag}
+    plan = item if isinstance(item, Plan) else None
+    strategy: dict[str, Any] = item if isinstance(item, dict) else NEW | {"parameters": defaults}
+    if plan:
+        strategy = plan.strategy | {"parameters": plan.strategy["parameters"] | {"rollout": str(plan.steps[0].percent)}}
     known = json.loads(context_fields.list_all(conn))
-    name, parameters = strategy["name"], strategy["parameters"]
-    chosen = next((kind for kind in types if kind["name"] == name), None) or abort(404, "No such strategy type.")
-    sticky = stickiness_choices(known)
-    offered = [kind for kind in types if kind is chosen or (is_new and not kind["deprecated"])]
-    for kind in offered:
-        known_values = {} if is_new and kind["name"] != "flexibleRollout" else parameters
+    name = request.args.get("type", strategy["name"])
+    types = [
+        kind
+        for kind in json.loads(strategy_types.list_all(conn))["strategies"]
+        if kind["name"] in (name, strategy["name"]) or not (kind["deprecated"] or plan)
+    ]
+    if name not in [kind["name"] for kind in types]:
+        abort(404, "No such strategy type.")
+    for kind in types:
+        is_own = kind["name"] == strategy["name"]
+        parameters = strategy["parameters"] if is_own else defaults if kind["name"] == NEW["name"] else {}
         # A name with a dot would become an object in the request of the form.
         named = [parameter for parameter in kind["parameters"] if "." not in parameter["name"]]
-        kind["fields"] = [parameter_field(parameter, known_values, sticky) for parameter in named]
-    shown = {field["name"] for field in chosen["fields"]}
+        kind["fields"] = [parameter_field(parameter, parameters, stickiness_choices(known)) for parameter in named]
+        shown = {parameter["name"] for parameter in named}
+        kind["kept"] = {key: text for key, text in parameters.items() if key not in shown}
+    found = list_segments(conn, reader, strategy["segments"], project["id"])
+    meanings = [join([describe(one, most=MOST_VALUES) for one in each["constraints"]], "and") for each in found]
+    options = [("segments", one["id"], one["name"], text) for one, text in zip(found, meanings, strict=True)]
+    steps = plan.steps if plan else [{"percent": strategy["parameters"].get("rollout", "100")}]
+    more, until = ([(one.percent, one.at) for one in plan.steps[1:]], plan.until) if plan else ([], None)
     return {
         "project": project,
-        "strategy": strategy,
-        "is_new": is_new,
-        "types": offered,
-        "kept": {} if is_new else {name: text for name, text in parameters.items() if name not in shown},
-        "known_segments": list_segments(conn, reader, strategy["segments"], project["id"]),
+        "flag_name": flag,
+        "environment": json.loads(environments.get(conn, environment) or abort(404)),
+        "strategy": strategy | {"name": name},
+        "types": types,
+        "steps": steps,
+        "until": until,
+        "segment_options": options,
+        "segment_chips": [option for option in options if option[1] in strategy["segments"]],
+        "text": sentence(strategy, {one["id"]: one["name"] for one in found}) + later(more, until),
+        "labels": LABELS,
+        "stickiness_texts": STICKINESS_TEXTS,
         **constraint_choices(known),
     }
 
 
 def parameter_field(parameter: dict[str, Any], parameters: dict[str, str], sticky: list[str]) -> dict[str, Any]:
-    """Return a parameter with its text (None: not set), and a control that can show its value."""
+    """Return a parameter with its text (None: not set), and the control that can show its value."""
     text = parameters.get(parameter["name"])
     choices: list[str] = []
     if parameter["type"] == "boolean":
@@ -97,8 +165,8 @@ def parameter_field(parameter: dict[str, Any], parameters: dict[str, str], stick
         choices = sticky
     if choices and (text or "") not in choices:
         choices = [text or "", *choices]
-    is_slider = parameter["type"] == "percentage" and PERCENTAGE.fullmatch(text or "")
-    return {**parameter, "text": text, "choices": choices, "control": "slider" if is_slider else "text"}
+    is_share = parameter["type"] == "percentage" and PERCENTAGE.fullmatch(text or "") is not None
+    return {**parameter, "text": text, "choices": choices, "is_share": is_share}
 
 
 def list_segments(conn: Connection, reader: Reader, chosen: list[int], project_id: str) -> list[dict[str, Any]]:
@@ -106,7 +174,7 @@ def list_segments(conn: Connection, reader: Reader, chosen: list[int], project_i
     visible = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
     usable = [one for one in visible if one.get("project") in (None, project_id) or one["id"] in chosen]
     hidden = set(chosen) - {one["id"] for one in usable}
-    return usable + [{"id": number, "name": f"Segment {number}"} for number in sorted(hidden)]
+    return usable + [{"id": number, "name": f"Segment {number}", "constraints": []} for number in sorted(hidden)]
 
 
 def stickiness_choices(fields: Sequence[dict[str, Any]]) -> list[str]:

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, current_app
 
 from blueprints.pages.lists import list_page
-from blueprints.pages.page import page, require_reader
+from blueprints.pages.page import page, require_reader, user_name
 from rules.api_tokens import permission, permissions, readable_kinds
 from sql.catalog import environments
 from sql.database import connection
+from sql.people import user_records
 from sql.projects import list as project_list
 from sql.tokens import api_tokens, signup_tokens
 from validators.tokens.api_tokens import KINDS
@@ -34,8 +35,11 @@ def show_api_tokens() -> Response:
         "admin/api_tokens.html",
         creatable=creatable,
         deletable=deletable,
-        projects=json.loads(projects)["projects"],
-        environments=[environment["name"] for environment in known],
+        editable=[kind for kind in KINDS if kind != "admin" and reader.may(permission("UPDATE", kind))],
+        projects=[
+            ("projects", record["id"], record["name"], record["id"]) for record in json.loads(projects)["projects"]
+        ],
+        env_types={environment["name"]: environment["type"] for environment in known},
         **list_page(tokens, "tokenName"),
     )
 
@@ -45,9 +49,11 @@ def show_signup_tokens() -> Response:
     """Show the signup tokens with their links and the users who signed up, newest first."""
     with connection() as conn:
         require_reader(conn, "ADMIN")
+        users = json.loads(user_records.list_users_and_groups(conn))["users"]
         body = json.loads(signup_tokens.list_all(conn, current_app.config["BASE_URL"]))
     return page(
         "admin/signup_tokens.html",
-        default_expiry=(datetime.now(UTC) + DEFAULT_LIFETIME).isoformat(),
+        default_expiry=(datetime.now(UTC) + DEFAULT_LIFETIME).replace(second=0, microsecond=0).isoformat(),
+        names={user.get(key): user_name(user) for user in users for key in ("username", "email")},
         **list_page(body["tokens"], "name"),
     )

@@ -5,8 +5,10 @@ from typing import Any, LiteralString
 
 from sql.database import Connection, value
 from sql.flags import records as flag_records
+from sql.flags import strategies
 from sql.flags.stages import STAGE, STAGE_NAME
 from sql.limits import PAGE_BYTES
+from sql.projects.health import POTENTIALLY_STALE
 from sql.projects.visibility import VISIBLE
 
 # The segments of a flag's strategies. OFFSET 0 makes PostgreSQL look them up by their keys. Without statistics, it
@@ -47,24 +49,73 @@ HIT: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
         'lifecycle', {STAGE})
 """
 
+# Whether a flag is too old for its type, and not marked stale.
+OLD: LiteralString = f"EXISTS (SELECT FROM flag_types WHERE flag_types.id = flags.type AND {POTENTIALLY_STALE})"
+
+# What pages list of a flag. An environment has the strategies that are not disabled. narrow: only for users who match.
+# Strategies with a constraint on the time can be a ramp plan, so they are complete Strategy records.
+ROW: LiteralString = f"""json_build_object({flag_records.CORE_FIELDS},
+        'archivedAt', iso(flags.archived_at),
+        'old', {OLD},
+        'stage', {STAGE_NAME},
+        'favorite', {flag_records.FAVORITE},
+        'tags', {flag_records.TAGS},
+        'lastSeen', (
+            SELECT json_build_object('at', iso(last_at), 'application', app_name)
+              FROM flag_sightings
+             WHERE flag_id = flags.id
+             ORDER BY last_at DESC
+             LIMIT 1),
+        'environments', (
+            SELECT coalesce(json_agg(json_build_object(
+                       'name', environments.name,
+                       'type', environments.type,
+                       'enabled', coalesce(flag_environments.enabled, false),
+                       'strategies', (
+                            SELECT coalesce(json_agg(json_merge(
+                                       json_build_object(
+                                           'name', strategies.name,
+                                           'rollout', parameters ->> 'rollout',
+                                           'narrow', json_array_length(constraints) > 0 OR EXISTS (
+                                               SELECT FROM strategy_segments WHERE strategy_id = strategies.id)),
+                                       CASE WHEN strpos(constraints::text, '"currentTime"') > 0
+                                            THEN {strategies.RECORD} END)
+                                       ORDER BY strategies.sort_order, strategies.created_at, strategies.id), '[]')
+                              FROM strategies
+                             WHERE flag_id = flags.id
+                               AND environment = environments.name
+                               AND NOT disabled))
+                        ORDER BY environments.sort_order, environments.name), '[]'){flag_records.LINKED_ENVIRONMENTS}))
+"""
+
+# Our choice: upper() first, because the lower case of some letters depends on their place in a word (Greek sigma).
+# OFFSET 0 makes PostgreSQL fold name and description once, not for each text.
+TEXTS: LiteralString = """EXISTS (
+        SELECT FROM (SELECT lower(upper(flags.name)), lower(upper(flags.description)) OFFSET 0)
+                      AS folded (name, description),
+               unnest(ARRAY(SELECT lower(upper(text)) FROM unnest(%(texts)s::text[]) AS text)) AS text
+         WHERE strpos(folded.name, text) > 0 OR strpos(folded.description, text) > 0)"""
+
 # && means: have a common element. @> means: contains all elements.
 FILTERS: dict[str, LiteralString] = {
     "live": "flags.archived_at IS NULL",
     "archived": "flags.archived_at IS NOT NULL AND flags.deleted_at IS NULL",
     "existing": "flags.deleted_at IS NULL",
-    # Our choice: upper() first, because the lower case of some letters depends on their place in a word (Greek sigma).
-    # OFFSET 0 makes PostgreSQL fold name and description once, not for each text.
-    "texts": """EXISTS (
-        SELECT FROM (SELECT lower(upper(flags.name)), lower(upper(flags.description)) OFFSET 0)
-                      AS folded (name, description),
-               unnest(ARRAY(SELECT lower(upper(text)) FROM unnest(%(texts)s::text[]) AS text)) AS text
-         WHERE strpos(folded.name, text) > 0 OR strpos(folded.description, text) > 0)""",
+    "texts": TEXTS,
+    "texts_or_tags": f"""({TEXTS} OR EXISTS (
+        SELECT FROM flag_tags, unnest(%(texts)s::text[]) AS text
+         WHERE flag_id = flags.id
+           AND strpos(lower(upper(type || ':' || value)), lower(upper(text))) > 0))""",
     "project": "flags.project_id = ANY(%(project)s)",
     "not_project": "flags.project_id <> ALL(%(project)s)",
     "type": "flags.type = ANY(%(type)s)",
     "not_type": "flags.type <> ALL(%(type)s)",
     "state": f"{STATE} = ANY(%(state)s)",
     "not_state": f"{STATE} <> ALL(%(state)s)",
+    # The states of the project page: several combine with OR.
+    "states": f"""(
+        {STATE} = ANY(%(states)s)
+        OR ('old' = ANY(%(states)s) AND {OLD}))""",
     "createdBy": f"{flag_records.CREATOR_ID} = ANY(%(createdBy)s::bigint[])",
     "not_createdBy": f"{flag_records.CREATOR_ID} <> ALL(%(createdBy)s::bigint[])",
     "tag_any": f"{TAGS} && %(tag)s::text[]",
@@ -104,8 +155,8 @@ SORTS: dict[str, LiteralString] = {
 }
 
 
-def statement(order: LiteralString, conditions: LiteralString) -> LiteralString:
-    """Return the statement of a search with this order and these conditions."""
+def statement(record: LiteralString, order: LiteralString, conditions: LiteralString) -> LiteralString:
+    """Return the statement of a search for these records, with this order and these conditions."""
     return f"""
     WITH matching AS (
         SELECT flags.id,
@@ -126,7 +177,7 @@ def statement(order: LiteralString, conditions: LiteralString) -> LiteralString:
     ),
     {flag_records.IS_SMALL}
     SELECT json_build_object(
-               'features', coalesce(json_agg({HIT} ORDER BY place), '[]'),
+               'features', coalesce(json_agg({record} ORDER BY place), '[]'),
                'total', (SELECT count(*) FROM matching))::text
       FROM listed AS flags
     HAVING (SELECT is_small FROM size)
@@ -145,10 +196,11 @@ def search(
     favorites_first: bool,
     limit: int,
     offset: int,
+    record: LiteralString = HIT,
 ) -> str | None:
     """Return {"features": FlagHit[], "total": n} as JSON text, or None if the texts of the flags exceed PAGE_BYTES.
 
-    filters: keys of FILTERS, with their values. sort: a key of SORTS.
+    record: HIT, or ROW for pages. filters: keys of FILTERS, with their values. sort: a key of SORTS.
     """
     conditions: LiteralString = VISIBLE
     for key, fragment in FILTERS.items():
@@ -159,4 +211,4 @@ def search(
     if favorites_first:
         order = f"{flag_records.FAVORITE} DESC, {order}"
     params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "max_bytes": PAGE_BYTES}
-    return value(conn, statement(order, conditions), {**values, **params})
+    return value(conn, statement(record, order, conditions), {**values, **params})

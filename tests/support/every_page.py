@@ -43,15 +43,25 @@ PAGES = (
     Example("/?query=nothing-has-this-name"),
     Example("/", VIEWER),
     Example("/archived-projects"),
+    Example("/search"),
+    Example("/search?q=one-page", VIEWER),
+    Example("/search?q=nothing-has-this-name"),
     Example("/projects/checkout"),
+    Example("/projects/checkout?state=old&status=production:enabled&sort=-seen"),
+    Example("/projects/checkout?tag=beta", ADMIN, 400),
     Example("/projects/checkout", VIEWER),
     Example("/projects/gift-registry"),
     Example("/projects/payments-core", VIEWER, 404),
     Example("/projects/checkout/archive"),
+    Example("/projects/checkout/cleanup"),
+    Example("/projects/mobile-app/cleanup", VIEWER),
+    Example("/projects/gift-registry/cleanup"),
     Example("/projects/checkout/access"),
     Example("/projects/checkout/environments"),
     Example("/projects/checkout/tokens"),
     Example("/projects/checkout/settings"),
+    Example("/projects/checkout/compare?left=staging&right=production"),
+    Example("/projects/checkout/flags/{flag}/compare"),
     Example("/projects/checkout/flags/{flag}"),
     Example("/projects/checkout/flags/{flag}", VIEWER),
     Example("/projects/checkout/flags/{flag}/why?environment=production&userId=7"),
@@ -91,8 +101,9 @@ PAGES = (
     Example("/reset-password?token=unknown", None, 401),
     Example("/profile"),
 )
-# Routes of pages that are not pages: files and downloads.
-OTHERS = {"/static/<name>", "/events/download"}
+# Routes of pages that are not pages: files, downloads and redirects.
+UNLEASH = "/projects/<project_id>/features/<feature_name>"
+OTHERS = {"/static/<name>", "/events/download", UNLEASH, f"{UNLEASH}/<path:_tab>"}
 
 
 def values(url: str) -> dict[str, Any]:

@@ -53,9 +53,15 @@ class Page:
         self.response = response
         self.status = response.status_code
         self.root = parser.builder.close()
+        self.main = self.root.find(".//main")
 
     def all(self, path: str) -> list[ElementTree.Element]:
-        """Return the elements at an XPath of ElementTree, such as .//form[@data-send='PUT']."""
+        """Return the elements of <main> at an XPath of ElementTree, such as .//form[@data-send='PUT']."""
+        assert self.main is not None
+        return self.main.findall(path)
+
+    def frame(self, path: str) -> list[ElementTree.Element]:
+        """Return the elements of the whole page at an XPath of ElementTree, such as .//header//a."""
         return self.root.findall(path)
 
     def texts(self, path: str) -> list[str]:
@@ -64,7 +70,8 @@ class Page:
 
     @property
     def text(self) -> str:
-        return self.texts(".//main")[0]
+        assert self.main is not None
+        return text_of(self.main)
 
     @property
     def heading(self) -> str:
@@ -73,7 +80,7 @@ class Page:
 
     @property
     def links(self) -> dict[str, str]:
-        return {text_of(link): link.get("href", "") for link in self.all(".//a")}
+        return {text_of(link): link.get("href", "") for link in self.frame(".//a")}
 
     @property
     def requests(self) -> set[tuple[str, str]]:

@@ -13,10 +13,13 @@ from tests.support.browser import Browser
 from tests.support.service import wait_until
 
 FIND_USER = "SELECT id FROM users WHERE email = %(name)s OR username = %(name)s"
-KEYS = {"Tab": "\ue004", "Space": " ", "Escape": "\ue00c", "Enter": "\ue007"}
+KEYS = {"Control": "\ue009", "Down": "\ue015", "Tab": "\ue004", "Space": " ", "Escape": "\ue00c", "Enter": "\ue007"}
 # Makes a node of the Chrome DevTools Protocol an element of WebDriver.
 KEEP = "function () { window.found = this; }"
 TAKE = "const found = window.found; delete window.found; return found;"
+# The key of an element in the JSON of WebDriver.
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+QUESTION = "return document.querySelector('#question[open] p')?.innerText ?? ''"
 TEXT = "return document.querySelector('main')?.innerText ?? ''"
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -36,8 +39,8 @@ class Window(Browser):
     """
 
     def __init__(self, folder: Path, home: str = "") -> None:
-        # Tests answer the questions of confirm() themselves. nginx has a certificate that only the tests know.
-        super().__init__(folder, unhandledPromptBehavior="ignore", acceptInsecureCerts=True)
+        # nginx has a certificate that only the tests know.
+        super().__init__(folder, acceptInsecureCerts=True)
         self.home = home
         self.faults: list[str] = []
         self.expected: list[str] = []
@@ -94,7 +97,10 @@ class Window(Browser):
         return [node["backendDOMNodeId"] for node in found if not node["ignored"]]
 
     def click(self, role: str, name: str) -> None:
-        self.send("POST", f"{self.find(role, name)}/click", {})
+        """Click an element in the middle of the window, where no sticky bar covers it."""
+        found = self.find(role, name)
+        self.run("arguments[0].scrollIntoView({ block: 'center' })", {ELEMENT: found.removeprefix("/element/")})
+        self.send("POST", f"{found}/click", {})
 
     def double_click(self, selector: str) -> None:
         element = self.send("POST", "/element", {"using": "css selector", "value": selector})
@@ -108,14 +114,30 @@ class Window(Browser):
         self.send("POST", f"{field}/value", {"text": text})
 
     def press(self, *keys: str) -> None:
-        """Press keys one after another: Tab, Space, Escape or Enter."""
-        pressed = [{"type": kind, "value": KEYS[key]} for key in keys for kind in ("keyDown", "keyUp")]
+        """Press keys one after another: Tab, Space, Escape, Enter or a character."""
+        pressed = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
         self.send("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": pressed}]})
 
+    def write(self, text: str) -> None:
+        """Type a text into the element that has the focus."""
+        pressed = [{"type": kind, "value": letter} for letter in text for kind in ("keyDown", "keyUp")]
+        self.send("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": pressed}]})
+
+    def chord(self, *keys: str) -> None:
+        """Press keys together, such as Control and Enter."""
+        pressed = [("keyDown", key) for key in keys] + [("keyUp", key) for key in reversed(keys)]
+        actions = [{"type": kind, "value": KEYS.get(key, key)} for kind, key in pressed]
+        self.send("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def focus(self, role: str, name: str) -> None:
+        """Give the focus to the only element with this role and name."""
+        self.run("arguments[0].focus()", {ELEMENT: self.find(role, name).removeprefix("/element/")})
+
     def accept(self) -> str:
-        """Accept the question of a confirm(), and return its text."""
-        question = self.send("GET", "/alert/text")
-        self.send("POST", "/alert/accept", {})
+        """Answer the question of a dialog with yes, and return its text."""
+        self.wait_for(QUESTION, bool)
+        question = self.run(QUESTION)
+        self.run("document.querySelector('#question .main').click()")
         return question
 
     def go_back(self) -> None:

@@ -1,36 +1,41 @@
-// Sends forms with data-send as JSON to the API, and shows the message of a refusal beside the form. The attributes are
-// described in docs/development/pages.md.
+// Sends forms with data-send to the API as JSON. docs/development/pages.md describes the attributes.
 "use strict";
-document.documentElement.classList.add("script");
-
+const root = document.documentElement;
+root.classList.add("script");
+const $ = (selector, from = document) => from.querySelector(selector);
+const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
+const byId = (id) => document.getElementById(id);
+const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+// Let the page react as if somebody had typed.
+const notify = (element) => element.dispatchEvent(new Event("input", { bubbles: true }));
+// The item of a list or the form that contains a control.
+const owner = (element) => element.parentElement.closest("[data-item], form");
+const keep = (name, value) => {
+  document.cookie = `${name}=${value}; path=${root.dataset.base || "/"}; max-age=${value ? 31536000 : 0}; samesite=lax`;
+};
 const controls = "input[name], select[name], textarea[name]";
+const sendsJSON = { "Content-Type": "application/json" };
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // The value of a control, or undefined if it is not sent.
 function valueOf(control) {
-  const kind = control.dataset.type;
-  if (control.type === "radio") return control.checked ? typed(control.value, kind) : undefined;
-  if (control.type === "checkbox" && kind === "many") return control.checked ? [control.value] : [];
-  if (control.type === "checkbox" && kind === "numbers") return control.checked ? [Number(control.value)] : [];
-  if (control.type === "checkbox" && kind === "objects") return control.checked ? [JSON.parse(control.value)] : [];
-  if (control.type === "checkbox") return control.checked;
-  if (control.multiple) return [...control.selectedOptions].map((option) => typed(option.value, kind));
+  const { type: kind, empty } = control.dataset;
   const text = control.value;
-  if (text === "" && control.dataset.empty === "omit") return undefined;
-  if (text === "" && control.dataset.empty === "null") return null;
-  return typed(text, kind);
-}
-
-function typed(text, kind) {
+  const inList = { many: String, numbers: Number, objects: JSON.parse }[kind];
+  if (control.type === "radio" && !control.checked) return undefined;
+  if (inList) return control.type === "checkbox" && !control.checked ? [] : [inList(text)];
+  if (control.type === "checkbox") return control.checked;
+  if (text === "" && empty) return empty === "null" ? null : undefined;
   if (kind === "number") return text.trim() === "" ? null : Number(text);
-  if (kind === "boolean") return text === "true";
   if (kind === "lines") return text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (kind === "share") return Math.round(Number(text) * 10);
   if (kind === "json") return JSON.parse(text || "null");
-  if (kind === "time") return text && new Date(text).toISOString();
+  // A time that is unchanged keeps its seconds.
+  if (kind === "time") return text === control.shown ? control.dataset.time : text && new Date(text).toISOString();
   return text;
 }
 
-// Write a value to body.a.b for the name "a.b". Values of checkboxes with the same name form a list. People choose names
-// such as __proto__, which only objects without a prototype keep.
+// Write a value to body.a.b for the name "a.b". Only objects without a prototype keep names such as __proto__.
 function put(body, name, value) {
   if (value === undefined) return;
   const keys = name.split(".");
@@ -41,28 +46,96 @@ function put(body, name, value) {
 
 // The JSON of a form or of an item of a list. <div data-list="name"> contains the items: <div data-item>.
 function read(container) {
-  const owner = (element) => element.parentElement.closest("[data-item], form");
   const body = Object.create(null);
-  for (const list of container.querySelectorAll("[data-list]")) {
-    if (owner(list) === container) put(body, list.dataset.list, []);
+  for (const list of $$("[data-list]", container)) {
+    if (owner(list) === container && list.dataset.empty !== "omit") put(body, list.dataset.list, []);
   }
-  for (const element of container.querySelectorAll(`${controls}, [data-item]`)) {
-    if (owner(element) !== container || element.disabled) continue;
-    if (element.matches("[data-item]")) {
-      put(body, element.closest("[data-list]").dataset.list, [read(element)]);
-    } else {
-      put(body, element.name, valueOf(element));
-    }
+  for (const element of $$(`${controls}, [data-item]`, container)) {
+    if (owner(element) !== container || element.disabled || element.matches("[data-for][hidden] *")) continue;
+    const { value } = element.dataset;
+    const list = element.parentElement.closest("[data-list]")?.dataset.list;
+    if (!element.matches("[data-item]")) put(body, element.name, valueOf(element));
+    else put(body, list, [value === undefined ? read(element) : JSON.parse(value)]);
   }
   return body;
 }
 
-// The message of a refusal. Names of fields at its beginning become their labels.
-function refuse(form, message) {
-  const label = (name) => form.elements[name]?.labels?.[0]?.firstChild.textContent.trim() || name;
-  const place = form.querySelector(".refusal");
-  place.textContent = message.replace(/(^|; )(\w+)(?=: )/g, (_, before, name) => before + label(name));
-  place.hidden = !message;
+// The control of a property such as "title" or "constraints.0.value": in the first item of the list "constraints", "value".
+function controlOf(form, path) {
+  let place = form;
+  const keys = path.split(".");
+  while (keys.length > 1 && /^\d+$/.test(keys[1])) {
+    const list = $(`[data-list="${CSS.escape(keys[0])}"]`, place);
+    const item = list?.querySelectorAll(":scope > [data-item]")[keys[1]];
+    if (!item) break;
+    place = item;
+    keys.splice(0, 2);
+  }
+  const name = keys.join(".");
+  const isNamed = (control) => control.name === name || control.name.startsWith(`${name}.`);
+  const named = $$(controls, place).filter((control) => control.type !== "hidden" && isNamed(control));
+  return named.find((control) => !control.disabled) ?? (place === form ? null : $(controls, place));
+}
+
+// Show the message of a refusal beside the fields that it names, while somebody types only if they were typed, and the rest.
+function refuse(form, message, isTyping = false) {
+  for (const problem of $$(".problem.sent", form)) problem.remove();
+  for (const control of $$("[aria-invalid]", form)) control.removeAttribute("aria-invalid");
+  const rest = [];
+  for (const part of message ? message.split(/; (?=[\w.]+: )/) : []) {
+    const [, path, text] = part.match(/^([\w.]+): (.*)$/s) ?? [];
+    const control = path && controlOf(form, path);
+    if (!control) rest.push(part);
+    if (!control || (isTyping && !control.isTyped)) continue;
+    const problem = make("p", { className: "problem sent", id: `problem-${$$(".problem").length}` });
+    problem.textContent = text.charAt(0).toUpperCase() + text.slice(1);
+    (control.closest(".row, .percent, .checks, label") ?? control).after(problem);
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-describedby", problem.id);
+  }
+  const place = $(".refusal", form);
+  place.textContent = isTyping ? "" : rest.join("; ");
+  place.hidden = place.textContent === "";
+  if (!isTyping) $("[aria-invalid]", form)?.focus();
+}
+
+// Ask the question of a form in a dialog. Return whether the answer is yes. The focus is on Cancel.
+function ask(dialog) {
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((answer) => dialog.addEventListener("close", () => answer(dialog.returnValue === "yes"), { once: true }));
+}
+
+// The selected rows of a table, and those that a form sends. "#" in its texts is how many they are.
+const selection = () => $$("main tbody :checked");
+const rowsFor = (form) => form.dataset.selected ? selection() : [];
+const counted = (form, text) => text.replace("#", rowsFor(form).length === 1 ? "1 flag" : `${rowsFor(form).length} flags`);
+
+// Ask the question of a form, if it has one. Return whether the form may be sent.
+function confirmed(form) {
+  const { confirm, title, yes, production } = form.dataset;
+  if (!confirm) return true;
+  const dialog = $("#question");
+  const button = $("button", dialog);
+  button.textContent = counted(form, yes || $("button:not([type=button])", form).textContent.trim());
+  for (const element of [dialog, button]) element.classList.toggle("production", production !== undefined);
+  $("h2", dialog).textContent = title ? counted(form, title) : `${button.textContent}?`;
+  $("p", dialog).textContent = counted(form, confirm);
+  const lines = rowsFor(form).map((box) => make("li", { textContent: `${box.value}: ${box.dataset.risk}` }));
+  $("ul", dialog).replaceChildren(...lines);
+  return ask(dialog);
+}
+
+// The line at the end of the page after a success. With the id of an event, it can be undone for 10 seconds.
+let fading;
+function toast(text, event) {
+  if (!text) return;
+  $(".toasts").replaceChildren($("#toast").content.cloneNode(true));
+  $(".toast span").textContent = text;
+  $(".toast form").dataset.path = `${root.dataset.base}/api/admin/events/${event}/undo`;
+  if (!event) $(".toast form").remove();
+  clearTimeout(fading);
+  fading = setTimeout(() => $(".toast:not(:has(.refusal:not([hidden])))")?.remove(), event ? 10000 : 4000);
 }
 
 // Replace {name} in an address by values of the record, percent-encoded.
@@ -70,102 +143,212 @@ function fill(address, record) {
   return address.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(record?.[key] ?? ""));
 }
 
-// The only record of a list of the API that has the values of data-match, or null.
+// The only record of the list data-find that has the values of data-match, or undefined. The session has ended: null.
 async function find(form) {
   const values = Object.entries(JSON.parse(form.dataset.match));
   const response = await fetch(form.dataset.find);
-  if (response.status === 401) location.reload();
-  const lists = await response.json();
-  const found = (Object.values(lists).find(Array.isArray) ?? []).filter((record) => values.every(([key, value]) => record[key] === value));
-  return found.length === 1 ? found[0] : null;
+  if (response.status === 401) return null;
+  const records = Object.values(await response.json()).find(Array.isArray) ?? [];
+  const found = records.filter((record) => values.every(([key, value]) => record[key] === value));
+  return found.length === 1 ? found[0] : undefined;
 }
 
-async function send(form) {
+// What a form sends: method, path and body. Without a record, return what find() does.
+async function requestOf(form) {
+  const { body: fixed, plan, selected, path, only, send: method } = form.dataset;
+  let body = fixed ? JSON.parse(fixed) : read(form);
+  if (plan) {
+    const { steps, until, replaces, name, parameters = {}, ...rest } = body;
+    const isPlan = steps.length > 1 || steps[0]?.at || until;
+    const { groupId, stickiness } = parameters;
+    if (isPlan) return { method: "POST", path: plan, body: { ...rest, steps, until, replaces, groupId, stickiness } };
+    body = { ...rest, name, parameters };
+  }
+  if (selected) body[selected] = selection().map((box) => box.value);
+  const record = form.dataset.find ? await find(form) : body;
+  if (only) body = body[only];
+  const isEmpty = method === "DELETE" || (!fixed && !Array.isArray(body) && Object.keys(body).length === 0);
+  return record && { method, path: fill(path, record), body: isEmpty ? undefined : body };
+}
+
+// again: the question was answered already.
+let isLeaving = false;
+async function send(form, again = false) {
   if (form.getAttribute("aria-busy") === "true") return;
-  if (form.dataset.confirm && !confirm(form.dataset.confirm)) return;
+  if (!again && !await confirmed(form)) return;
+  previewing = clearTimeout(previewing);
   refuse(form, "");
   form.setAttribute("aria-busy", "true");
-  let leaving = false;
   try {
-    let body = form.dataset.body ? JSON.parse(form.dataset.body) : read(form);
-    const record = form.dataset.find ? await find(form) : body;
-    if (!record) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
-    const path = fill(form.dataset.path, record);
-    if (form.dataset.only) body = body[form.dataset.only];
-    const method = form.dataset.send;
-    const none = method === "DELETE" || (!form.dataset.body && !Array.isArray(body) && Object.keys(body).length === 0);
-    const response = await fetch(path, {
-      method,
-      headers: none ? {} : { "Content-Type": "application/json" },
-      body: none ? undefined : JSON.stringify(body),
-    });
-    const text = await response.text();
-    const result = text && response.headers.get("Content-Type")?.startsWith("application/json") ? JSON.parse(text) : null;
+    const request = await requestOf(form);
+    if (request === null) return expired(form);
+    if (!request) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
+    const { method, path, body } = request;
+    const headers = body ? { ...sendsJSON } : {};
+    if (form.dataset.ifMatch) headers["If-Match"] = `"${form.dataset.ifMatch}"`;
+    const response = await fetch(path, { method, headers, body: JSON.stringify(body) });
+    const result = await response.json().catch(() => null);
     // The session has ended, unless the message is about a field: a wrong old password.
-    if (response.status === 401 && !form.elements[result?.message.split(":")[0]]) return location.reload();
+    if (response.status === 401 && !form.elements[result?.message.split(":")[0]]) return expired(form);
+    if (response.status === 412) return overtaken(form, await current());
     if (!response.ok) return refuse(form, result?.message ?? `The server answered with the status ${response.status}.`);
-    leaving = await done(form, { ...body, ...result });
+    await done(form, { ...body, ...result }, response.headers.get("Event-Id"));
   } catch (error) {
     refuse(form, error instanceof SyntaxError ? `This is not valid JSON: ${error.message}` : "The server cannot be reached. Try again.");
   } finally {
     // While the next page loads, a second click must not send the form again.
-    if (!leaving) form.removeAttribute("aria-busy");
+    if (!isLeaving) form.removeAttribute("aria-busy");
   }
 }
 
-// Show the result of a success. Return whether another page opens.
-async function done(form, record) {
+async function expired(form) {
+  if (await ask($("#expired"))) send(form, true);
+}
+
+// Somebody else has changed the record of a form. Show the newest change of the page as it is now, and ask: see it, or overwrite.
+async function overtaken(form, page) {
+  const { path, send: method } = form.dataset;
+  const isSame = (other) => other.dataset.path === path && other.dataset.send === method;
+  const same = page && $$("form[data-if-match]", page).find(isSame);
+  if (!same) return refuse(form, "Somebody has changed this meanwhile, and you can no longer change it.");
+  const dialog = $("#changed");
+  $(".what", dialog).replaceChildren($("#newest-change", page).content);
+  $("details", dialog)?.setAttribute("open", "");
+  prepare(dialog);
+  const isOverwritten = await ask(dialog);
+  if (dialog.returnValue === "see") return location.reload();
+  if (isOverwritten) form.dataset.ifMatch = same.dataset.ifMatch;
+  return isOverwritten && send(form, true);
+}
+
+// Show the result of a success.
+async function done(form, record, event) {
+  const { said = record.message ?? "Saved.", show, then } = form.dataset;
+  const text = counted(form, said);
   form.closest("dialog")?.close();
-  const then = form.dataset.then ?? "";
-  if (form.dataset.show) {
-    const box = document.getElementById(form.dataset.show);
-    for (const field of box.querySelectorAll("[data-field]")) field.textContent = record[field.dataset.field] ?? "";
-    box.addEventListener("close", refresh, { once: true });
-    box.showModal();
+  if (show) {
+    for (const field of $$(`#${show} [data-field]`)) field.textContent = record[field.dataset.field] ?? "";
+    byId(show).addEventListener("close", refresh, { once: true });
+    byId(show).showModal();
   } else if (then) {
+    isLeaving = true;
+    sessionStorage.toast = JSON.stringify([text, event]);
     location.assign(fill(then, record));
   } else {
     await refresh();
+    toast(text, event);
   }
-  return Boolean(then) && !form.dataset.show;
+}
+
+// This page as the server has it now, or null.
+async function current() {
+  const response = await fetch(location.href);
+  if (!response.ok || response.redirected) return null;
+  return new DOMParser().parseFromString(await response.text(), "text/html");
 }
 
 // Load this page again in place. The focus, open details and the scroll position stay.
 async function refresh() {
-  const response = await fetch(location.href);
-  const type = response.headers.get("Content-Type") ?? "";
-  if (!response.ok || response.redirected || !type.startsWith("text/html")) return location.reload();
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const page = await current();
+  if (!page) return location.reload();
   const focused = document.activeElement?.id;
-  const open = [...document.querySelectorAll("details[open][id]")].map((element) => element.id);
-  document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  prepare(document.querySelector("main"));
-  (document.getElementById(focused) ?? document.getElementById("main")).focus({ preventScroll: true });
+  const open = $$("details[open][id]").map((element) => element.id);
+  $("main").replaceWith(document.adoptNode($("main", page)));
+  for (const id of open) byId(id)?.setAttribute("open", "");
+  prepare($("main"));
+  const control = byId(focused);
+  const closed = control?.closest(".menu:not([open])");
+  (closed?.firstElementChild ?? control ?? $("main")).focus({ preventScroll: true });
 }
 
-// Times in the zone of the reader, in texts (with UTC on hover) and in fields. Values of sliders beside them.
-function prepare(root) {
+// Times in the zone of the reader, in texts and in fields.
+function prepare(part) {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-  for (const element of root.querySelectorAll("time[datetime]")) {
+  for (const element of $$("time[datetime]", part)) {
     const time = new Date(element.dateTime);
-    if (isNaN(time)) continue;
-    element.title = `${element.dateTime.slice(0, 19).replace("T", " ")} UTC`;
-    element.textContent = format.format(time);
+    if (time > Date.now()) element.textContent = format.format(time);
+    element.title = `${format.format(time)} (${element.dateTime.slice(0, 19).replace("T", " ")} UTC)`;
   }
-  for (const field of root.querySelectorAll("input[data-time]")) {
+  for (const field of $$("input[data-time]", part)) {
     const time = new Date(field.dataset.time);
-    field.value = new Date(time - time.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    field.shown = field.value = new Date(time - time.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    showUTC(field);
   }
-  for (const slider of root.querySelectorAll("input[type=range]")) show(slider);
+  for (const list of $$("table[data-list=variants]", part)) weigh(list);
+  $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest" });
 }
 
-function show(slider) {
-  const output = slider.form?.querySelector(`output[for="${slider.id}"]`);
-  if (output) output.textContent = `${slider.value} %`;
+document.addEventListener("DOMContentLoaded", () => {
+  prepare(document);
+  $("[data-zone]").textContent = ` · Times are in your time zone (${zone})`;
+  // For the days of the event log.
+  keep("zone", zone);
+  if (sessionStorage.toast) toast(...JSON.parse(sessionStorage.toast));
+  delete sessionStorage.toast;
+  const palette = $("#palette");
+  if (!palette) return;
+  $("input", palette).addEventListener("input", () => { clearTimeout(searching); searching = setTimeout(search, 120); });
+  palette.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) { event.preventDefault(); choose(chosen + step); }
+    if (event.key === "Enter") results()[chosen]?.click();
+  });
+  $("#find").addEventListener("mousedown", (event) => { event.preventDefault(); openPalette(); });
+  $("#find").addEventListener("input", (event) => { openPalette(event.target.value); event.target.value = ""; });
+});
+
+// The palette: the server renders the results, and the newest answer wins.
+let searching;
+let chosen = 0;
+const results = () => $$("#found [role=option]");
+
+function choose(place) {
+  const items = results();
+  chosen = Math.max(0, Math.min(place, items.length - 1));
+  for (const item of items) item.setAttribute("aria-selected", String(item === items[chosen]));
+  $("#palette input").setAttribute("aria-activedescendant", items[chosen]?.id ?? "");
+  items[chosen]?.scrollIntoView({ block: "nearest" });
 }
 
-document.addEventListener("DOMContentLoaded", () => prepare(document));
+async function search() {
+  const number = searching;
+  const query = encodeURIComponent($("#palette input").value);
+  const response = await fetch(`${root.dataset.base}/search?part=results&q=${query}`).catch(() => null);
+  if (number !== searching) return;
+  if (response?.redirected || response?.status === 401) return location.reload();
+  $("#found").innerHTML = response?.ok ? await response.text() : "";
+  $("#none-found").textContent = !response?.ok ? "The server cannot be reached." : results().length ? "" : "No flag, project or page has this text.";
+  choose(0);
+}
+
+function openPalette(text = "") {
+  const palette = $("#palette");
+  if (!palette || palette.open) return;
+  palette.showModal();
+  $("input", palette).value = text;
+  searching = setTimeout(search);
+}
+
+document.addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  if (key === "Enter" && "pick" in target.dataset && target.value) {
+    event.preventDefault();
+    pick(target);
+    target.reportValidity();
+  }
+  if ((event.ctrlKey || event.metaKey) && key === "k") { event.preventDefault(); return openPalette(); }
+  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit();
+  if (key === "Escape") for (const menu of $$(".menu[open]")) { menu.open = false; $("summary", menu).focus(); }
+  if (event.ctrlKey || event.metaKey || event.altKey || root.dataset.keys === "off") return;
+  if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, dialog")) return;
+  const links = $$("main tbody .name a");
+  const row = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
+  if (key === "/") { event.preventDefault(); openPalette(); }
+  if (key === "?") $("#keys")?.showModal();
+  if (key === "j") links[Math.min(row + 1, links.length - 1)]?.focus();
+  if (key === "k") links[Math.max(row - 1, 0)]?.focus();
+  if (key === "x" && row >= 0) $("[type=checkbox]", links[row].closest("tr"))?.click();
+});
 
 document.addEventListener("submit", (event) => {
   if (event.target.matches("form[data-send]")) {
@@ -180,45 +363,138 @@ document.addEventListener("submit", (event) => {
 
 document.addEventListener("input", (event) => {
   const control = event.target;
-  if (control.type === "range") show(control);
-  // data-reveal="id": a checkbox that shows the text of a password field.
-  const password = document.getElementById(control.dataset.reveal);
-  if (password) password.type = control.checked ? "text" : "password";
-  if (!("chooses" in control.dataset)) return;
-  // data-chooses: of the elements with data-for beside this select, only those with its value are shown and sent.
-  const owner = (element) => element.closest("[data-item], form");
-  for (const element of owner(control).querySelectorAll("[data-for]")) {
-    if (owner(element) !== owner(control)) continue;
-    element.hidden = !element.dataset.for.split(" ").includes(control.value);
-    for (const inner of element.querySelectorAll(controls)) inner.disabled = element.hidden;
+  const { same, reveal } = control.dataset;
+  control.isTyped = true;
+  if ("all" in control.dataset) for (const box of $$("tbody td:first-child > [type=checkbox]")) box.checked = control.checked;
+  for (const place of $$("[data-count]")) place.textContent = selection().length;
+  if ("cookie" in control.dataset) {
+    const value = control.type === "checkbox" && !control.checked ? "" : control.value;
+    keep(control.name, value);
+    root.dataset[control.name] = value;
   }
+  if (same) for (const id of same.split(" ")) byId(id).value = control.value;
+  if (reveal) byId(reveal).type = control.checked ? "text" : "password";
+  if (control.type === "datetime-local") showUTC(control);
+  // An option of the list was chosen. Browsers say that it changed only when it loses the focus.
+  if ("pick" in control.dataset && event.inputType === "insertReplacementText") pick(control);
+  if ("field" in control.dataset) chooseField(control);
+  if ("chooses" in control.dataset) showChosen(control);
+  const variants = control.closest("table[data-list=variants]");
+  if (variants) weigh(variants, control);
+  const form = control.closest("form[data-preview]");
+  clearTimeout(previewing);
+  if (form) previewing = setTimeout(() => preview(form).catch(() => null), 200);
 });
 
-// data-add="id": append a copy of the template to the list before the button. data-remove: remove the item.
-// data-copy="id": copy the text of an element. data-open="id": open a dialog. data-close: close it.
+// Of the elements with data-for, only those with the value of the control are shown and sent.
+function showChosen(control) {
+  const inverted = control.selectedOptions?.[0].dataset.inverted;
+  if (inverted) $("[name=inverted]", control.parentElement).value = inverted;
+  for (const element of $$("[data-for]", owner(control))) {
+    if (owner(element) !== owner(control)) continue;
+    element.hidden = !element.dataset.for.split(" ").includes(control.value);
+    for (const inner of $$(controls, element)) inner.disabled = element.hidden;
+  }
+}
+
 document.addEventListener("click", (event) => {
+  for (const menu of $$(".menu[open]")) if (!menu.contains(event.target) || event.target.closest("[data-open]")) menu.open = false;
   const button = event.target.closest("button");
   if (!button) return;
-  const { add, copy, open } = button.dataset;
+  const { add, copy, open, set, same, template } = button.dataset;
   if (add) {
-    const list = button.closest("form, [data-item]").querySelector(`[data-list="${add}"]`);
-    const template = document.getElementById(button.dataset.template ?? `new-${add}`);
-    list.append(template.content.cloneNode(true));
-    list.lastElementChild.querySelector(controls)?.focus();
+    const list = $(`[data-list="${add}"]`, owner(button));
+    list.append(byId(template ?? `new-${add}`).content.cloneNode(true));
+    $(controls, list.lastElementChild)?.focus();
+    notify(list);
   } else if ("remove" in button.dataset) {
+    const list = button.closest("[data-list]");
     button.closest("[data-item]").remove();
+    notify(list);
+  } else if (set) {
+    byId(same).value = set;
+    notify(byId(same));
   } else if (copy) {
     // navigator.clipboard does not exist on pages with http.
-    getSelection().selectAllChildren(document.getElementById(copy));
-    button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C to copy";
+    getSelection().selectAllChildren(byId(copy));
+    const said = document.execCommand("copy") ? "Copied" : "Press Ctrl+C to copy";
+    if (button.ariaLabel) toast(`${said}.`); else button.textContent = said;
   } else if (open) {
-    document.getElementById(open).showModal();
+    byId(open).showModal();
+  } else if ("clear" in button.dataset) {
+    for (const box of $$("table :checked")) box.checked = false;
   } else if ("close" in button.dataset) {
     button.closest("dialog").close();
   }
 });
 
+// What is chosen in a field with data-pick becomes a chip: the option with the text, or the only one that contains it.
+function pick(field) {
+  const text = field.value.trim().toLowerCase();
+  const options = [...field.list.options];
+  const exact = options.filter((option) => option.value.toLowerCase() === text);
+  const found = exact.length ? exact : options.filter((option) => option.value.toLowerCase().includes(text));
+  field.setCustomValidity(text && found.length !== 1 ? "Choose one of the list." : "");
+  if (!text || found.length !== 1) return;
+  const { list, value, name, hint } = found[0].dataset;
+  const place = $(`[data-list="${list}"]`, field.parentElement);
+  const chip = $("template", field.parentElement).content.firstElementChild.cloneNode(true);
+  chip.dataset.value = value;
+  chip.firstElementChild.textContent = name;
+  chip.children[1].textContent = hint;
+  $("button", chip).ariaLabel = `Remove ${name}`;
+  if (!$$("[data-item]", place).some((item) => item.dataset.value === value)) place.append(chip);
+  field.value = "";
+  field.required = false;
+  notify(place);
+}
+
+document.addEventListener("change", (event) => "pick" in event.target.dataset && pick(event.target));
+
+function showUTC(field) {
+  const time = new Date(field.value);
+  const place = $("[data-utc]", field.parentElement);
+  if (!place) return;
+  place.textContent = isNaN(time) ? zone : `${zone} · ${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+// The field of a constraint. Its option has a description, a template with its values, and perhaps an operator.
+function chooseField(select) {
+  const { hint, values, operator } = select.selectedOptions[0].dataset;
+  const row = select.closest("[data-item]");
+  $("[data-hint]:not(option)", row).textContent = hint;
+  $(".choices", row).replaceChildren(byId(values).content.cloneNode(true));
+  const chosen = $("[name=operator]", row);
+  if (operator || select.chose) chosen.value = operator ?? "IN";
+  select.chose = operator;
+  notify(chosen);
+}
+
+// The shares of variants: equal parts of what the fixed ones leave. A typed share becomes fixed, unless it is the only one.
+function weigh(list, control) {
+  const rows = $$(":scope > [data-item]", list).map((row) => ({ weight: $("[name=weight]", row), type: $("[name=weightType]", row) }));
+  const typed = rows.find((row) => row.weight === control);
+  if (typed) typed.type.value = "fix";
+  const isFree = (row) => row.type.value === "variable";
+  if (rows.length && !rows.some(isFree)) (rows.find((row) => row !== typed) ?? typed).type.value = "variable";
+  const free = rows.filter(isFree);
+  const rest = rows.reduce((left, row) => isFree(row) ? left : left - Math.round(10 * row.weight.value), 1000);
+  if (control) for (const [place, row] of free.entries()) row.weight.value = Math.max(0, Math.floor((rest + place) / free.length)) / 10;
+  const bar = $(".share", list.parentElement);
+  bar.replaceChildren(...rows.map(() => make("i")));
+  for (const [place, row] of rows.entries()) bar.children[place].style.flexGrow = row.weight.value;
+}
+
+let previewing;
+async function preview(form) {
+  const number = previewing;
+  const response = await fetch(form.dataset.preview, { method: "POST", headers: sendsJSON, body: JSON.stringify(read(form)) });
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (number !== previewing || response.redirected || !response.ok) return;
+  refuse(form, $(".problem", page)?.textContent ?? "", true);
+  $("#preview").replaceChildren(...page.body.childNodes);
+  prepare($("#preview"));
+}
+
 // A page from the cache of the Back button can be one of a user who has logged out.
-addEventListener("pageshow", (event) => {
-  if (event.persisted) location.reload();
-});
+addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -15,6 +15,7 @@ WIDTH = 1280
 # The pages by the names of their files, and the height of each picture.
 PAGES = {
     "projects": ("/", 720),
+    "project": ("/projects/checkout", 900),
     "flag": ("/projects/checkout/flags/{flag}", 900),
     "events": ("/events?project=checkout&type=feature-strategy-update", 700),
     "insights": ("/insights", 800),

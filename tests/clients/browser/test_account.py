@@ -72,12 +72,13 @@ def test_user_sees_the_typed_password_and_changes_it(window: Window, demo_url: s
     sign_up(window, "password")
 
     window.visit("/profile")
+    window.click("button", "Change password")
     window.type("New password", NEW)
     window.type("New password again", NEW)
     window.type("Current password", "wrong password")
     window.click("button", "Change password")
     # The 401 of a wrong password is no end of the session.
-    window.wait_for_text("Current password: must be your current password")
+    window.wait_for_text("Must be your current password")
     window.type("Current password", PASSWORD)
     window.click("button", "Change password")
     window.wait_for_path("/login?notice=password-changed")

@@ -17,6 +17,7 @@ for (const [name, value] of Object.entries(fields)) button.form.querySelector(`[
 button.form.requestSubmit(button);
 """
 # The dialog on top: its text, or null without one.
+TOAST = "return document.querySelector('.toast')?.textContent ?? ''"
 DIALOG = "return [...document.querySelectorAll('dialog[open]')].at(-1)?.innerText ?? null"
 # The value of the option with this text.
 OPTION = "return [...document.querySelectorAll('option')].find((one) => one.text === arguments[0]).value"
@@ -63,7 +64,7 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.click("button", "Create user")
     window.run(SEND, "Create user", {"name": "Ada", "username": "admin"})
     window.expect("status of 409")
-    window.wait_for(DIALOG, lambda text: "User name: a user with this user name already exists" in text)
+    window.wait_for(DIALOG, lambda text: "A user with this user name already exists" in text)
     window.run(SEND, "Create user", {"username": "", "email": "ada@example.org"})
     link = read_secret(window)
     assert link.startswith(f"{demo.origin}/flags/new-user?token=")
@@ -78,17 +79,19 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.click("button", "Create group")
     window.run(SEND, "Create group", {"name": "Night team"})
     opens(window, "/admin/groups/")
-    window.click("button", "Add member")
-    window.run("document.querySelector('[data-item] select').value = arguments[0]", window.run(OPTION, "Ada King"))
+    window.type("Add a member", "ada king", role="combobox")
+    window.press("Enter")
+    window.find("button", "Remove Ada King")
     window.click("button", "Save group")
-    window.wait_for("return document.querySelector('[data-item] span')?.textContent ?? ''", lambda name: "Ada" in name)
+    window.wait_for(TOAST, lambda text: text == "The group is saved.")
+    window.find("button", "Remove Ada King")
 
     # A service account with a token.
     window.visit("/admin/service-accounts?query=night")
     window.click("button", "Create service account")
     window.run(SEND, "Create service account", {"name": "Night job", "username": "night-job", "rootRole": role})
     shows(window, "Night job", "No tokens.")
-    window.click("DisclosureTriangle", "Create token of Night job")
+    window.click("button", "Create token of Night job")
     window.run(SEND, "Create token", {"description": "plan", "expiresAt": "2099-12-31T12:00"})
     token = read_secret(window)
     assert demo.get("/flags/api/admin/projects", headers={"Authorization": token}).status == 200
@@ -104,18 +107,14 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     left = datetime.fromisoformat(signup_token["expiresAt"]) - datetime.now(UTC)
     assert timedelta(days=7) - timedelta(minutes=5) < left < timedelta(days=7)
     shown = window.run("return new Date(document.querySelector('section [name=expiresAt]').value).toISOString()")
-    assert shown == signup_token["expiresAt"]
+    assert shown[:16] == signup_token["expiresAt"][:16]
     for button, state in (("Disable", "disabled"), ("Enable", "enabled")):
-        window.click("button", button)
+        window.click("button", f"{button} Interns")
         shows(window, state)
 
-    # The log has all of it. It can be filtered, and an event can be opened.
+    # The log has all of it, and can be filtered.
     window.visit("/events")
     shows(window, "created the role Night watch", "changed the user Ada King", "changed the signup token Interns")
-    window.visit("/events?query=Ada+King")
-    window.run(SEND, "Search", {"type": "user-updated"})
-    window.wait_for("return location.search", lambda text: "type=user-updated" in text)
-    shows(window, "1 event", "changed the user Ada King")
-    window.click("DisclosureTriangle", "2 properties")
-    shows(window, "name", "Ada", "rootRole")
+    window.visit("/events?query=Ada+King&type=user-updated")
+    shows(window, "1 event", "changed the user Ada King", "Ada → Ada King", "rootRole")
     assert link.partition("token=")[2] not in window.run("return document.documentElement.outerHTML")

@@ -30,7 +30,7 @@ def test_page_may_reach_nothing_but_this_service(stranger: Caller) -> None:
     assert answer.headers["Cache-Control"] == "no-cache"
     # It has no script of its own, and only relative addresses.
     addresses = re.findall(r'(?:src|href|spec-url)="([^"]*)"', PAGE)
-    assert sorted(addresses) == ["data:,", f"docs/{SCRIPT}", "openapi.json", "openapi.json"]
+    assert sorted(addresses) == ["./", "data:,", f"docs/{SCRIPT}", "openapi.json", "openapi.json"]
     assert re.findall(r"<script[^>]*>([^<]*)</script>", PAGE) == [""]
     assert not re.search(r"\son[a-z]+=|javascript:|https?://", PAGE)
 

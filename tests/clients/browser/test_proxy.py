@@ -38,11 +38,12 @@ def test_a_user_logs_in_creates_a_project_and_logs_out_below_a_path(window: Wind
     window.click("button", "Log in")
     window.wait_for_path("/projects/default")
     window.visit("/")
-    window.click("button", "Create project")
+    window.click("button", "New project")
     window.type("Name", "Behind nginx")
     window.run("document.querySelector('#create-project form').requestSubmit()")
     window.wait_for_text("Behind nginx", "This project has no flags yet.")
     assert window.path().startswith("/projects/")
+    window.run("document.querySelector('header .menu').open = true")
     window.click("button", "Log out")
     wait_until(lambda: window.path().startswith("/login"), "the login form was there")
     assert window.collect_faults() == []

@@ -19,7 +19,7 @@ def test_the_first_tab_leads_to_the_content(window: Window, demo_url: str) -> No
     window.press("Enter")
     assert window.focused() == "main"
     window.press("Tab")
-    assert window.focused() == "Projects"
+    assert window.focused() == "Favorite: Checkout"
 
 
 def test_the_space_key_turns_a_switch_and_the_focus_stays(window: Window, demo_url: str, paths: dict[str, str]) -> None:
@@ -30,6 +30,8 @@ def test_the_space_key_turns_a_switch_and_the_focus_stays(window: Window, demo_u
     before = window.send("GET", f"{switch}/attribute/aria-checked")
     window.run("document.getElementById('switch-production').focus()")
     window.press("Space")
+    wait_until(lambda: window.focused() == "Cancel", "the question was there")
+    window.accept()
     checked = "return document.getElementById('switch-production').ariaChecked"
     after = window.wait_for(checked, lambda state: state != before)
     assert {before, after} == {"true", "false"}
@@ -39,14 +41,14 @@ def test_the_space_key_turns_a_switch_and_the_focus_stays(window: Window, demo_u
 def test_escape_closes_a_dialog_and_the_focus_returns(window: Window, demo_url: str) -> None:
     window.log_in(demo_url, ADMIN)
     window.visit("/")
-    window.find("button", "Create project")
+    window.find("button", "New project")
     window.run("document.querySelector('[data-open=create-project]').focus()")
     window.press("Enter")
     assert window.run(DIALOGS) == 1
     assert window.focused() == "name"
     window.press("Escape")
     assert window.run(DIALOGS) == 0
-    assert window.focused() == "Create project"
+    assert window.focused() == "New project"
 
 
 def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url: str, paths: dict[str, str]) -> None:
@@ -54,10 +56,9 @@ def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url
     window.switch_scripts(False)
     window.visit("/projects/checkout")
     assert "To change something, switch JavaScript on." in window.text()
-    assert window.nodes("button", "Create flag") == []
+    assert window.nodes("button", "New flag") == []
     assert window.run("return document.querySelector('[role=switch]').checkVisibility()") is False
-    window.type("Name or description", paths["flag"], role="searchbox")
-    window.click("button", "Search")
+    window.type("Name, description or tag", f"{paths['flag']}\ue007", role="searchbox")
     wait_until(lambda: f"query={paths['flag']}" in window.path(), "the list was filtered")
     window.click("link", paths["flag"])
     window.wait_for_path("/projects/checkout/flags/{flag}".format(**paths))
@@ -66,7 +67,7 @@ def test_pages_are_read_and_filtered_without_javascript(window: Window, demo_url
 def test_double_click_sends_one_request(window: Window, demo: Service, demo_url: str) -> None:
     window.log_in(demo_url, OWNER)
     window.visit("/projects/checkout")
-    window.click("button", "Create flag")
+    window.click("button", "New flag")
     window.type("Name", "checkout-double-click")
     window.double_click("#create-flag button.main")
     window.wait_for_path("/projects/checkout/flags/checkout-double-click")
@@ -83,8 +84,8 @@ def test_change_of_a_strategy_that_another_admin_deleted_is_refused_beside_the_f
     with connect(demo_url) as conn:
         run(conn, "DELETE FROM strategies WHERE id = %(id)s", {"id": paths["strategy"]})
     window.expect("status of 404")
-    window.type("Title", "Too late")
-    window.click("button", "Save strategy")
+    window.type("Title optional", "Too late")
+    window.click("button", "Save in {environment}".format(**paths))
     window.wait_for_text("The flag has no such strategy in this project and environment.")
     assert window.path() == form
     assert window.run("return document.querySelector('[name=title]').value") == "Too late"
@@ -94,6 +95,7 @@ def test_after_a_logout_the_back_button_and_reload_show_nothing(window: Window, 
     window.log_in(demo_url, ADMIN)
     window.visit("/")
     window.visit("/projects/checkout")
+    window.run("document.querySelector('header .menu').open = true")
     window.click("button", "Log out")
     wait_until(lambda: window.path().startswith("/login"), "the login form was there")
     for step in ("/back", "/refresh"):
@@ -106,7 +108,7 @@ def test_after_a_logout_the_back_button_and_reload_show_nothing(window: Window, 
 @pytest.mark.parametrize(
     ("path", "form"), [("settings", "main form[data-send=PUT]"), ("tokens", "main form[data-find]")]
 )
-def test_session_that_ends_while_a_form_is_open_leads_to_the_login_form(
+def test_session_that_ends_while_a_form_is_open_keeps_what_was_entered(
     window: Window, demo_url: str, path: str, form: str
 ) -> None:
     window.log_in(demo_url, ADMIN)
@@ -114,6 +116,10 @@ def test_session_that_ends_while_a_form_is_open_leads_to_the_login_form(
     with connect(demo_url) as conn:
         run(conn, "DELETE FROM sessions")
     window.expect("status of 401")
-    # The script asks the reader before it sends some forms.
-    window.run("window.confirm = () => true; document.querySelector(arguments[0]).requestSubmit()", form)
-    wait_until(lambda: window.path() == f"/login?next=/projects/checkout/{path}", "the login form was there")
+    window.run("document.querySelector(arguments[0]).requestSubmit()", form)
+    if path == "tokens":
+        window.accept()
+    window.wait_for("return document.querySelector('#expired').open", bool)
+    window.log_in(demo_url, ADMIN)
+    window.click("button", "Send again")
+    window.wait_for("return document.querySelector('.toast')?.innerText", bool)

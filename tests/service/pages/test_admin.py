@@ -20,17 +20,29 @@ def test_index_lists_what_the_reader_may_see(alice: Caller, victor: Caller, conn
     page = open_page(alice, "/admin")
     people = ["Users", "Groups", "Roles", "Service accounts", "Signup tokens"]
     catalog = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
-    assert page.texts(".//main//dt") == [*people, "API tokens", *catalog, "Import"]
-    for link in page.all(".//main//dt/a"):
+    assert page.texts(".//tbody//th") == [*people, "API tokens", *catalog, "Import"]
+    for link in page.all(".//tbody//a"):
         open_page(alice, link.get("href", ""))
-    assert open_page(victor, "/admin").texts(".//main//dt") == catalog
+    assert open_page(victor, "/admin").texts(".//tbody//th") == catalog
     fixtures.allow(conn, 3, "READ_ROLE")
-    assert open_page(victor, "/admin").texts(".//main//dt") == ["Roles", *catalog]
+    assert open_page(victor, "/admin").texts(".//tbody//th") == ["Roles", *catalog]
 
 
-def test_api_tokens_show_no_secret(alice: Caller) -> None:
+def test_only_readers_who_can_do_something_there_see_admin(world: World, alice: Caller, victor: Caller) -> None:
+    def menu() -> list[bool]:
+        pages = [open_page(caller, "/events") for caller in (alice, victor)]
+        return ["/admin" in [link.get("href") for link in page.frame(".//header//a")] for page in pages]
+
+    assert menu() == [True, False]
+    segments_of_a_project = make_role(alice, permissions=[{"name": "UPDATE_PROJECT_SEGMENT"}])
+    world.member("default", victor, segments_of_a_project)
+    assert menu() == [True, True]
+
+
+def test_api_tokens_show_no_secret(world: World, alice: Caller) -> None:
     body = {"tokenName": "shop", "type": "client", "environment": "development", "projects": ["*"]}
     token = alice.post(f"{ADMIN}/api-tokens", json=body).json
+    world.project("second", name="Default")
     old = body | {"tokenName": "old", "expiresAt": "2020-01-01T00:00:00Z"}
     assert alice.post(f"{ADMIN}/api-tokens", json=old).status_code == 201
     page = open_page(alice, "/admin/api-tokens")
@@ -44,8 +56,24 @@ def test_api_tokens_show_no_secret(alice: Caller) -> None:
     kinds = [option.get("value") for option in page.all(f"{form}//select[@name='type']/option")]
     assert kinds == ["client", "frontend", "admin"]
     # The script disables what is inside, when the reader chooses admin.
-    assert len(page.all(f"{form}//*[@data-for='client frontend']//select")) == 2
-    assert page.fields(form).keys() == {"tokenName", "type", "environment", "projects", "expiresAt"}
+    assert len(page.all(f"{form}//*[@data-for='client frontend']//select")) == 1
+    assert page.fields(form).keys() == {"tokenName", "type", "environment", "origins", "expiresAt"}
+    projects = page.all(f"{form}//*[@data-for='client frontend']//datalist/option")
+    assert [option.get("value") for option in projects] == ["Default · default", "Default · second"]
+
+
+def test_origins_of_a_frontend_token_are_shown_and_changed(alice: Caller) -> None:
+    body = {"tokenName": "shop", "type": "frontend", "environment": "development", "origins": ["https://a.example"]}
+    token = alice.post(f"{ADMIN}/api-tokens", json=body).json
+    page = open_page(alice, "/admin/api-tokens")
+    assert page.texts(".//td[@data-label='Origins']")[-1] == "https://a.example"
+    form = ".//form[@data-send='PUT']"
+    [found] = page.all(form)
+    assert token.items() >= json.loads(found.get("data-match", "")).items()
+    assert page.fields(form) == {"origins": "https://a.example"}
+    path = found.get("data-path", "").replace("{secret}", token["secret"])
+    assert alice.put(path, json={"origins": None}).status_code == 200
+    assert open_page(alice, "/admin/api-tokens").texts(".//td[@data-label='Origins']")[-1] == "default"
 
 
 def test_segment_is_created_shown_and_changed(world: World, alice: Caller) -> None:
@@ -53,7 +81,7 @@ def test_segment_is_created_shown_and_changed(world: World, alice: Caller) -> No
     assert {"name", "description", "project"} <= open_page(alice, "/admin/segments/new").fields(form).keys()
     constraint = {"contextName": "userId", "operator": "IN", "values": ["7", "8"], "inverted": True}
     segment = segments.make(alice, constraints=[constraint])
-    assert "not: userId is one of 7, 8" in open_page(alice, "/admin/segments").text
+    assert "userId is none of 7, 8" in open_page(alice, "/admin/segments").text
     page = open_page(alice, f"/admin/segments/{segment}")
     assert ("PUT", f"{ADMIN}/segments/{segment}") in page.requests
     assert page.texts(".//form//textarea[@name='values']") == ["7 8", ""]
@@ -81,12 +109,12 @@ def test_context_field_is_changed_with_its_values(alice: Caller, victor: Caller)
     assert alice.post(f"{ADMIN}/context", json=body).status_code == 201
     page = open_page(alice, "/admin/context-fields/country")
     form = f".//form[@data-path='{ADMIN}/context/country'][@data-send='PUT']"
-    assert page.fields(f"{form}//div[@data-item]") == {"value": "NO", "description": "Norway"}
+    assert page.fields(f"{form}//*[@data-item]") == {"value": "NO", "description": "Norway"}
     change = {"description": None, "stickiness": False, "legalValues": [{"value": str(n)} for n in range(12)]}
     assert page.fields(form).keys() >= change.keys() - {"legalValues"}
     assert alice.put(f"{ADMIN}/context/country", json=change).status_code == 200
     page = open_page(victor, "/admin/context-fields/country")
-    assert "Rollouts cannot use it for stickiness. Allowed values: 0 1 2" in page.text
+    assert "Rollouts cannot use it to recognise users. Allowed values: 0 1 2" in page.text
     # The list leaves the form to the page of the field.
     page = open_page(alice, "/admin/context-fields")
     assert page.links["country"] == "/admin/context-fields/country"
@@ -145,6 +173,8 @@ def test_environments_are_switched_and_sorted(alice: Caller) -> None:
     }
     bodies = [json.loads(form.get("data-body", "")) for form in page.all(".//form[@data-send='PUT']")]
     assert bodies[0] == {"production": 1, "development": 2}
+    asks = [form.get("data-title") for form in page.all(".//td[@data-label='Enabled']/form")]
+    assert asks == [None, "Disable production?"]
     assert alice.put(f"{environments}/sort-order", json=bodies[0]).status_code == 200
     assert open_page(alice, "/admin/environments").texts(".//tbody/tr/td[1]") == ["production", "development"]
 

@@ -1,50 +1,60 @@
 """Why a flag is on for a user."""
 
+from sql.catalog.segments import insert as insert_segment
 from tests.support import fixtures
 from tests.support.page import open_page
 from tests.support.world import Caller, World
 
+CONSTRAINT = {"contextName": "country", "operator": "IN", "values": ["NO"]}
 PAGE = "/projects/default/flags/checkout/why"
 
 
-def test_form_needs_no_script(world: World, victor: Caller) -> None:
-    world.flag("checkout")
-    page = open_page(victor, f"{PAGE}?environment=production&userId=7&properties=a%3Db%0D%0Ac%3Dd")
-    [form] = page.all(".//main//form")
+def test_form_needs_no_script_and_offers_the_fields_that_the_flag_uses(world: World, victor: Caller) -> None:
+    flag = world.flag("checkout")
+    segment = insert_segment(world.conn, "Staff", [CONSTRAINT | {"contextName": "email"}])
+    fixtures.add_segment(world.conn, world.strategy(flag, "production", constraints=[CONSTRAINT]), segment)
+    parameters = {"rollout": "5", "stickiness": "sessionId", "groupId": "g"}
+    now = {"contextName": "currentTime", "operator": "DATE_AFTER", "value": "2020-01-01T00:00:00Z"}
+    world.strategy(flag, "production", parameters=parameters, constraints=[now], sort_order=1)
+    page = open_page(victor, PAGE)
+    [form] = page.all(".//form")
     assert (form.get("method"), form.get("data-send")) == ("get", None)
-    fields = page.fields(".//main//form")
-    assert fields.keys() == {"environment", "userId", "sessionId", "remoteAddress", "appName", "properties"}
-    assert (fields["userId"], fields["properties"]) == ("7", "a=b c=d")
+    # Production is what people ask about.
     assert [option.text for option in page.all(".//option[@selected]")] == ["production"]
-    assert page.texts(".//p[@class='path']") == ["Projects / Default / checkout /"]
+    assert page.fields().keys() == {"environment", "userId", "field.country", "field.email", "sessionId", "properties"}
+    labels = page.texts(".//label")
+    assert {"country used by strategy 1", "email used by Staff", "sessionId used by strategy 2"} <= set(labels)
+    page = open_page(victor, f"{PAGE}?environment=development&userId=7&field.email=x&properties=a%3Db%0D%0Ac%3Dd")
+    assert (page.fields()["userId"], page.fields()["properties"]) == ("7", "a=b c=d email=x")
+    assert page.texts(".//ol[@class='path']/li") == ["Projects", "Default", "checkout"]
 
 
 def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> None:
     flag = world.flag("checkout", enabled_in=("development",))
-    world.strategy(flag, name="default", constraints=[{"contextName": "country", "operator": "IN", "values": ["NO"]}])
-    why = f"{PAGE}?environment=development&properties="
-    page = open_page(victor, f"{why}country%3DNO")
-    assert "checkout is on in development" in page.texts(".//h2")
-    assert page.texts(".//section//h3") == ["Strategy 1: On for all users"]
-    page = open_page(victor, f"{why}country%3DSE")
-    assert "checkout is off in development" in page.texts(".//h2")
-    assert "the context has SE does not match" in page.text
-    page = open_page(victor, f"{PAGE}?environment=development&userId=7&properties=country", 400)
+    world.strategy(flag, name="default", constraints=[CONSTRAINT])
+    why = f"{PAGE}?environment=development"
+    page = open_page(victor, f"{why}&field.country=NO")
+    assert "checkout is on in development. Strategy 1 (default) matches." in page.text
+    assert page.texts(".//section//h3") == ["1 · On for all users where country is NO"]
+    assert "checkout is on" in open_page(victor, f"{why}&properties=country:+NO").text
+    page = open_page(victor, f"{why}&userId=7&properties=country%3DSE")
+    assert "checkout is off in development for userId 7." in page.text
+    assert "Does not match: country is NO: it is SE" in page.text
+    page = open_page(victor, f"{why}&userId=7&properties=country", 400)
     assert page.texts(".//p[@id='wrong-properties']")[0].endswith("This line is different: country.")
-    assert (page.fields(".//main//form")["userId"], page.all(".//h2")) == ("7", [])
+    assert (page.fields()["userId"], page.all(".//section")) == ("7", [])
 
 
 def test_page_names_the_bucket_of_the_user_and_the_variant(world: World, victor: Caller) -> None:
     flag = world.flag("checkout", enabled_in=("development",))
     world.strategy(flag, parameters={"rollout": "0", "stickiness": "userId", "groupId": "g"})
     page = open_page(victor, f"{PAGE}?environment=development&userId=7")
-    [item] = [text for text in page.texts(".//section//li") if text.startswith("Rollout 0 %")]
-    assert "7 (stickiness userId) is in bucket" in item
-    assert item.endswith("of 100 in the group g does not match")
-    assert page.texts(".//section//h3") == ["Strategy 1: 0 % of users (stickiness userId, group g)"]
+    [item] = [text for text in page.texts(".//section//li/ul/li") if "is in bucket" in text]
+    assert item.startswith("Does not match: 7 is in bucket")
+    assert item.endswith("of 100 (group g); 0 and below match")
     payload = {"payload_type": "string", "payload_value": "<b>"}
     fixtures.insert_variant(world.conn, flag, "development", None, name="blue", weight=1000, **payload)
     world.strategy(flag, name="default")
     page = open_page(victor, f"{PAGE}?environment=development")
-    assert "the context has no userId" in page.text
-    assert "Variant: blue , string <b>" in page.text
+    assert "userId is not given" in page.text
+    assert "Variant blue , string <b> ." in page.text

@@ -9,14 +9,14 @@ from blueprints.pages.event_text import SENTENCES, changes, sentence
 from rules.access import SYSTEM
 from sql.database import Connection
 from tests.support.fixtures import record
-from tests.support.page import Page, open_page, text_of
+from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 from validators.events import TYPES
 
 
 def lines(page: Page) -> list[str]:
     """Return the sentence of each event."""
-    return page.texts(".//ol[@class='log']/li/p/span[1]")
+    return page.texts(".//ol[@class='log']/li/span[1]")
 
 
 def wrote(conn: Connection, type: str, **about: Any) -> None:
@@ -42,9 +42,9 @@ def test_page_says_what_happened_with_links(alice: Caller, victor: Caller, world
     assert lines(page)[:3] == [f"Alice {text}" for text in sentences]
     assert page.links["checkout"] == "/projects/default/flags/checkout"
     assert page.all(".//ol/li//time")[0].get("datetime", "").endswith("Z")
-    change = ".//ol[@class='log']/li[3]//details//table"
-    assert page.texts(f"{change}//th") == ["Property", "Before", "After", "description"]
-    assert page.texts(f"{change}//td") == ["not set", "new"]
+    change = ".//ol[@class='log']/li[3]//dl"
+    assert (page.texts(f"{change}/dt"), page.texts(f"{change}/dd")) == (["description"], ["not set → new"])
+    assert page.texts(".//ol[@class='log']/li[2]//summary") != []
 
 
 def test_difference_names_nested_properties() -> None:
@@ -94,8 +94,9 @@ def test_sentences_are_of_existing_types_and_deleted_flags_have_no_link() -> Non
 
 @pytest.fixture
 def log(conn: Connection, world: World) -> None:
-    """Events of two projects."""
+    """Events of two projects. The flag pie is deleted."""
     world.project("apples")
+    world.flag("other")
     for type, project, flag, data in (
         ("feature-created", "apples", "pie", {"name": "pie", "color": "green"}),
         ("feature-archived", "apples", "pie", None),
@@ -111,6 +112,10 @@ def log(conn: Connection, world: World) -> None:
         ("type=feature-archived", ["archived pie"]),
         ("project=apples", ["archived pie", "created pie"]),
         ("feature=other", ["created other"]),
+        ("feature=the", []),
+        ("flag=THE", ["created other"]),
+        ("flag=pie", ["archived pie", "created pie"]),
+        ("environment=production", []),
         ("query=GREEN", ["created pie"]),
         ("project=apples&type=feature-created&feature=&from=&to=&query=", ["created pie"]),
         ("from=2001-01-01&to=2001-01-02", []),
@@ -120,10 +125,9 @@ def test_filters_combine_and_stay_in_the_form(alice: Caller, query: str, expecte
     page = open_page(alice, f"/events?{query}")
     assert [line.split(" ", 1)[1] for line in lines(page)] == expected
     for name, text in (pair.split("=") for pair in query.split("&")):
-        chosen = page.all(f".//*[@name='{name}']")[0]
-        option = next((option for option in chosen.iter("option") if "selected" in option.attrib), None)
-        shown = chosen.get("value", "") if option is None else option.get("value") or text_of(option)
-        assert shown == text
+        assert [control.get("value") or "" for control in page.all(f".//*[@name='{name}']")] in ([text], [])
+    chips = page.texts(".//span[@class='chip set']/span")
+    assert len(chips) == len([pair for pair in query.split("&") if not pair.endswith("=") and "flag=" not in pair])
     assert (not expected) == ("No event matches." in page.text)
 
 
@@ -131,7 +135,8 @@ def test_filter_by_creator_offers_users_with_events(alice: Caller, eve: Caller) 
     assert alice.post("/api/admin/projects/default/features", json={"name": "hers"}).status_code == 201
     page = open_page(eve, f"/events?createdBy={alice.id}")
     assert lines(page) == ["Alice created hers"]
-    assert "Alice" in page.texts(".//select[@name='createdBy']/option")
+    assert page.texts(".//span[@class='chip set']/span") == ["Alice"]
+    assert "Alice" in open_page(eve, "/events").texts(".//select[@name='createdBy']/option")
     assert lines(open_page(eve, f"/events?createdBy={eve.id}")) == []
 
 
@@ -168,11 +173,55 @@ def test_long_logs_have_pages_and_a_download_that_keep_the_filters(
     second = open_page(alice, first.links["Next"])
     assert [line.split(" ", 1)[1] for line in lines(second)] == ["created flag-0"]
     assert second.links["Previous"] == "/events?project=apples&type=feature-created&offset=0"
-    response = alice.get(second.links["Download as ndjson"])
+    response = alice.get(second.links["Download (JSON lines)"])
     assert (response.status_code, response.mimetype) == (200, "application/x-ndjson")
     assert response.headers["Content-Disposition"] == 'attachment; filename="events.ndjson"'
     names = [json.loads(line)["featureName"] for line in response.text.splitlines()]
     assert names == [f"flag-{number}" for number in range(51)]
+
+
+@pytest.mark.parametrize(
+    ("zone", "query", "expected"),
+    [
+        ("Asia/Tokyo", "", ["Sunday 2 March 2025"]),
+        ("America/New_York", "", ["Saturday 1 March 2025"]),
+        ("Asia/Tokyo", "from=2025-03-02&to=2025-03-02", ["Sunday 2 March 2025"]),
+        ("America/New_York", "from=2025-03-02&to=2025-03-02", []),
+        ("Asia/Tokyo", "from=0001-01-01&to=9999-12-31", ["Sunday 2 March 2025"]),
+        ("Europe", "to=2025-03-01", ["Saturday 1 March 2025"]),
+        ("../../etc/passwd", "to=2025-03-01", ["Saturday 1 March 2025"]),
+    ],
+)
+def test_days_are_those_of_the_reader(
+    alice: Caller, conn: Connection, zone: str, query: str, expected: list[str]
+) -> None:
+    conn.execute("DELETE FROM events")
+    wrote(conn, "feature-created", project="default", feature="x", created_at="2025-03-01T20:30:00Z")
+    headers = {"Cookie": f"zone={zone}"}
+    page = Page(alice.get(f"/events?{query}", headers=headers))
+    assert page.texts(".//h2[@class='day']") == expected
+    clock = {"Asia/Tokyo": "05:30", "America/New_York": "15:30"}.get(zone, "20:30")
+    assert page.texts(".//ol[@class='log']//time") == [clock] * len(expected)
+    assert len(alice.get(f"/events/download?{query}", headers=headers).text.splitlines()) == len(expected)
+
+
+def test_undo_is_offered_where_it_can_be_done(alice: Caller, victor: Caller, world: World) -> None:
+    world.flag("checkout")
+    flag = "/api/admin/projects/default/features/checkout"
+    created = alice.post("/api/admin/projects/default/features", json={"name": "other"})
+    changed = alice.put(flag, json={"description": "new"})
+    path = f"/api/admin/events/{changed.headers['Event-Id']}/undo"
+    undos = [form.get("data-path") for form in open_page(alice, "/events").all(".//ol[@class='log']//form")]
+    assert (created.status_code, undos) == (201, [path])
+    assert [
+        form.get("data-path") for form in open_page(alice, "/projects/default/flags/checkout").all(".//ol//form")
+    ] == undos
+    assert open_page(victor, "/events").all(".//ol[@class='log']//form") == []
+    assert alice.post(path).status_code == 200
+    page = open_page(alice, "/events")
+    assert path not in [form.get("data-path") for form in page.all(".//ol[@class='log']//form")]
+    assert lines(page)[0] == "Alice changed checkout (undid a change)"
+    assert page.texts(".//ol[@class='log']/li[2]/span[2]") == ["undone"]
 
 
 @pytest.mark.usefixtures("apollo")

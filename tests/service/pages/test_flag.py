@@ -1,7 +1,7 @@
 """The page of a flag, live or archived."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -42,39 +42,126 @@ def test_page_shows_environments_with_their_strategies(world: World, alice: Call
     fixtures.add_segment(world.conn, strategy, segment)
     page = open_page(alice, PAGE)
     assert page.heading.startswith("checkout")
-    assert page.links["nordics"] == f"/admin/segments/{segment}"
-    assert "25 % of users (stickiness userId, group g)" in page.text
-    assert "and country is one of NO, SE (ignoring case)" in page.text
+    assert page.links["Segment nordics"] == f"/admin/segments/{segment}"
+    said = "On for 25 % of users where country is NO or SE and country is NO or SE, in the segment nordics"
+    assert said in page.texts(".//ol[@class='strategies']/li")[0]
     assert ("DELETE", f"{STRATEGIES}/{strategy}") in page.requests
     switches = {button.get("aria-label"): button.get("aria-checked") for button in page.all(".//*[@role='switch']")}
     assert switches == {"checkout in development": "false", "checkout in production": "true"}
 
 
+EVERYBODY: dict[str, Any] = {"name": "default", "parameters": {}}
+ROLLOUT = {"parameters": {"rollout": "25", "stickiness": "userId", "groupId": "g"}}
+STEPS = [
+    ROLLOUT
+    | {
+        "parameters": ROLLOUT["parameters"] | {"rollout": share},
+        "constraints": [{"contextName": "currentTime", "operator": "DATE_AFTER", "value": date, "inverted": False}],
+    }
+    for share, date in (("10", "2020-01-01T00:00:00.000Z"), ("50", "2099-01-01T00:00:00.000Z"))
+]
+
+
 @pytest.mark.parametrize(
-    ("strategy", "shown"),
+    ("strategies", "enabled", "shown"),
     [
-        ({"parameters": {"rollout": "100", "stickiness": "default", "groupId": "g"}}, True),
-        ({"name": "default", "parameters": {}}, True),
-        ({"name": "default", "parameters": {}, "disabled": True}, False),
-        ({"name": "default", "parameters": {}, "constraints": [COUNTRY]}, False),
-        ({"parameters": {"rollout": "99", "stickiness": "default", "groupId": "g"}}, False),
+        ([EVERYBODY], False, "off."),
+        ([], True, "on for everybody."),
+        ([ROLLOUT], True, "on for 25 % of users."),
+        (
+            [ROLLOUT, ROLLOUT | {"constraints": [COUNTRY]}],
+            True,
+            "for 25 % of users and for 25 % of users where country is",
+        ),
+        ([ROLLOUT, EVERYBODY], True, "on for everybody."),
+        ([ROLLOUT, EVERYBODY | {"disabled": True}], True, "on for 25 % of users."),
+        ([EVERYBODY | {"disabled": True}], True, "on for everybody."),
+        (STEPS, True, "on for 10 % of users."),
+        (STEPS[1:], True, "on for 50 % of users, from"),
     ],
-    ids=str,
 )
-def test_strategy_for_all_users_beside_a_rollout_is_pointed_out(
-    world: World, victor: Caller, strategy: dict[str, Any], shown: bool
+def test_first_line_says_what_is_true_in_production(
+    world: World, victor: Caller, strategies: list[dict[str, Any]], enabled: bool, shown: str
 ) -> None:
-    hint = "This strategy matches all users. To limit the flag, edit or delete this strategy."
+    flag_id = world.flag("checkout", enabled_in=("production",) if enabled else ())
+    for number, strategy in enumerate(strategies):
+        world.strategy(flag_id, "production", sort_order=number, **strategy)
+    [line] = open_page(victor, PAGE).texts(".//div[@class='head']/p")
+    assert line.startswith(f"In production {'' if shown.startswith('o') else 'on '}{shown}".replace(".", " ."))
+    assert line.endswith("Off in development.")
+
+
+@pytest.mark.parametrize(
+    ("strategies", "warned"),
+    [
+        ([ROLLOUT, EVERYBODY], "Strategy 2 is on for everybody, so strategy 1 has no effect."),
+        ([EVERYBODY, ROLLOUT, ROLLOUT], "Strategy 1 is on for everybody, so strategies 2 and 3 have no effect."),
+        ([ROLLOUT, EVERYBODY | {"disabled": True}], ""),
+        ([ROLLOUT | {"disabled": True}, EVERYBODY], ""),
+        ([ROLLOUT, EVERYBODY | {"constraints": [COUNTRY]}], ""),
+        ([ROLLOUT, EVERYBODY, "variants"], ""),
+    ],
+)
+def test_strategy_for_everybody_makes_others_useless(
+    world: World, victor: Caller, strategies: list[Any], warned: str
+) -> None:
     flag_id = world.flag("checkout")
-    rollout = {"rollout": "25", "stickiness": "default", "groupId": "g"}
-    first = world.strategy(flag_id, **strategy)
-    world.strategy(flag_id, parameters=rollout, disabled=True)
-    assert hint not in open_page(victor, PAGE).text
-    for _ in range(2):
-        world.strategy(flag_id, parameters=rollout)
-    assert (hint in open_page(victor, PAGE).text) is shown
-    fixtures.add_segment(world.conn, first, insert_segment(world.conn, "nordics", []))
-    assert hint not in open_page(victor, PAGE).text
+    found = [
+        world.strategy(flag_id, sort_order=number, **one) for number, one in enumerate(strategies) if one != "variants"
+    ]
+    if "variants" in strategies:
+        # The first strategy decides about the variant.
+        fixtures.insert_variant(world.conn, flag_id, "development", found[0], name="blue", weight=1000)
+    page = open_page(victor, PAGE)
+    assert "".join(page.texts(".//*[@class='notice warn']")) == warned
+    assert ("only gives 1 variant" in " ".join(page.text.split())) is ("variants" in strategies)
+
+
+def test_production_asks_and_is_last(world: World, alice: Caller) -> None:
+    world.strategy(world.flag("checkout", enabled_in=("development", "production")), "production", **ROLLOUT)
+    order = {"production": 1, "development": 2}
+    assert alice.put("/api/admin/environments/sort-order", json=order).status_code == 200
+    page = open_page(alice, PAGE)
+    assert [row.get("id") for row in page.all(".//table[@class='matrix cards']/tbody/tr")] == [
+        "development",
+        "production",
+    ]
+    [asks] = page.all(f".//form[@data-path='{API}/environments/production/off']")
+    assert asks.get("data-title") == "Switch off in production?"
+    assert "checkout is on for 25 % of users. No application asked for it" in asks.get("data-confirm", "")
+    [silent] = page.all(f".//form[@data-path='{API}/environments/development/off']")
+    assert silent.get("data-confirm") is None
+    [copy] = page.all(f".//form[@data-path='{STRATEGIES}']")
+    assert alice.post(STRATEGIES, json=json.loads(copy.get("data-body", ""))).status_code == 200
+    kept = {name: value for name, value in json.loads(copy.get("data-body", "")).items() if name != "disabled"}
+    assert kept.items() <= alice.get(STRATEGIES).json[0].items()
+
+
+def test_last_strategy_asks_before_it_switches_the_flag_off(world: World, alice: Caller) -> None:
+    flag_id = world.flag("checkout", enabled_in=("development",))
+    strategy = world.strategy(flag_id, **ROLLOUT)
+    end = "It is the last one, so the flag is switched off in development."
+    asked = [
+        form.get("data-confirm", "")
+        for form in open_page(alice, PAGE).all(f".//form[@data-path='{STRATEGIES}/{strategy}']")
+    ]
+    assert [end in question for question in asked] == [True, True]
+    world.strategy(flag_id, **ROLLOUT)
+    asked = [
+        form.get("data-confirm", "")
+        for form in open_page(alice, PAGE).all(f".//form[@data-path='{STRATEGIES}/{strategy}']")
+    ]
+    assert [end in question for question in asked] == [False, False]
+
+
+def test_ramp_plan_is_one_strategy_with_its_steps(world: World, alice: Caller) -> None:
+    flag_id = world.flag("checkout", enabled_in=("production",))
+    first, _ = (world.strategy(flag_id, "production", sort_order=number, **step) for number, step in enumerate(STEPS))
+    page = open_page(alice, PAGE)
+    assert page.texts(".//tr[@class='prod']//ol[@class='strategies']/li/span")[0] == "1–2"
+    assert page.texts(".//ol[@class='steps small quiet']/li") == ["10 % now", "50 % 1 Jan 2099 00:00 UTC"]
+    plan = f"{API}/environments/production/plan/{first}"
+    assert {("POST", f"{plan}/stop"), ("POST", f"{plan}/skip")} <= page.requests
 
 
 def test_buttons_of_a_strategy_work(world: World, alice: Caller) -> None:
@@ -91,7 +178,7 @@ def test_buttons_of_a_strategy_work(world: World, alice: Caller) -> None:
     assert [strategy["id"] for strategy in alice.get(STRATEGIES).json] == [second, first]
     assert send(alice, page, "PATCH", f"{STRATEGIES}/{first}") == 200
     page = open_page(alice, PAGE)
-    assert "disabled" in page.texts(".//li")[1]
+    assert "paused" in page.texts(".//ol[@class='strategies']/li")[1]
     assert send(alice, page, "PATCH", f"{STRATEGIES}/{first}") == 200
     assert not alice.get(f"{STRATEGIES}/{first}").json["disabled"]
     assert send(alice, page, "DELETE", f"{STRATEGIES}/{second}") == 200
@@ -108,7 +195,7 @@ def test_flag_is_edited_marked_stale_completed_and_archived(world: World, alice:
     assert alice.put(API, json=body).status_code == 200
     assert send(alice, page, "PATCH", API) == 200
     page = open_page(alice, PAGE)
-    assert page.texts(".//p/span[@class='state bad']") == ["stale"]
+    assert page.texts(".//span[@class='state warn']") == ["stale"]
     assert send(alice, page, "PATCH", API) == 200
     assert not alice.get(API).json["stale"]
     complete = ".//dialog[@id='complete-flag']//form"
@@ -175,13 +262,13 @@ def test_variants_are_shown_and_sent_as_an_array(world: World, alice: Caller) ->
     flag_id = world.flag("checkout")
     fixtures.insert_variant(world.conn, flag_id, "production", None, name="blue", weight=1000)
     page = open_page(alice, PAGE)
-    assert "Variants of the flag in production: blue 100 %" in page.texts(".//summary")
+    assert "The flag in production: blue 100 %" in page.texts(".//summary")
     path = f"{API}/environments/production/variants"
     [form] = page.all(f".//form[@data-path='{path}']")
     assert (form.get("data-send"), form.get("data-only")) == ("PUT", "variants")
     row = {"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}
     fields = page.fields(f".//form[@data-path='{path}']//*[@data-item]")
-    assert (fields["name"], fields["weight"], fields["stickiness"]) == ("blue", "1000", "default")
+    assert (fields["name"], fields["weight"], fields["stickiness"]) == ("blue", "100", "default")
     assert alice.put(path, json=[row]).status_code == 200
     templates = {template.get("id") for template in page.all(".//template")}
     assert templates >= {button.get("data-template") for button in page.all(".//button[@data-add]")}
@@ -189,20 +276,25 @@ def test_variants_are_shown_and_sent_as_an_array(world: World, alice: Caller) ->
 
 def test_usage_is_listed_by_environment_and_application(world: World, victor: Caller) -> None:
     world.flag("checkout", created_at=datetime(2020, 1, 1, tzinfo=UTC))
-    assert "No application has reported this flag" in open_page(victor, PAGE).text
-    report = {"project": "default", "flag": "checkout", "environment": "production", "at": datetime.now(UTC)}
+    assert "No application asked for the flag." in open_page(victor, PAGE).text
+    now = datetime.now(UTC)
+    report = {"project": "default", "flag": "checkout", "environment": "production", "at": now}
     reports = [report | {"app": f"app-{number:02}", "yes": 100 - number, "no": 1} for number in range(52)]
+    reports += [report | {"at": now - timedelta(days=days), "app": "app-00", "yes": 0, "no": 7000} for days in (6, 7)]
     fixtures.report_usage(world.conn, reports)
     page = open_page(victor, PAGE)
-    rows = page.texts(".//table//tbody/tr")
-    assert (rows[0], len(rows)) == ("production app-00 100 1", 50)
+    rows = page.texts(".//section[@aria-labelledby='usage']//tbody/tr")
+    assert (rows[0], len(rows)) == ("production app-00 100 7,001", 50)
     assert "2 more rows with less usage are not shown." in page.text
+    assert "3,874 on · 7,052 off" in page.text
+    # Bars of the first day and of today. Those of the days between have no height.
+    assert [bar.get("x") for bar in page.all(".//svg[@class='spark']/rect")] == ["0.5", "96.5", "96"]
 
 
 def test_events_are_sentences_with_a_link_to_all_of_them(alice: Caller) -> None:
     alice.post(f"{PROJECT}/features", json={"name": "checkout"})
     page = open_page(alice, PAGE)
-    assert page.texts(".//ol[@class='log']/li")[0].startswith("Alice created checkout")
+    assert page.texts(".//ol[@class='log']/li/span[1]")[0] == "Alice created it"
     assert page.links["Search the events of this flag"] == "/events?feature=checkout"
     for number in range(25):
         alice.post("/api/admin/features/checkout/tags", json={"type": "simple", "value": f"tag-{number}"})
@@ -217,7 +309,8 @@ def test_archived_flag_can_be_revived_or_deleted(world: World, alice: Caller, vi
     page = open_page(alice, PAGE)
     assert (page.heading, "This flag is archived." in page.text) == ("checkout", True)
     archive = "/api/admin/archive"
-    assert page.requests == {("POST", f"{archive}/revive/checkout"), ("DELETE", f"{archive}/checkout")}
+    undo = ("POST", f"/api/admin/events/{world.last_event_id()}/undo")
+    assert page.requests == {("POST", f"{archive}/revive/checkout"), ("DELETE", f"{archive}/checkout"), undo}
     assert open_page(victor, PAGE).requests == set()
     assert send(alice, page, "POST", f"{archive}/revive/checkout") == 200
     assert alice.delete(API).status_code == 202
@@ -255,3 +348,9 @@ def test_flag_is_moved_to_a_project_where_the_reader_may_move_flags(
     assert open_page(victor, PAGE).texts(f"{form}//option") == ["Shop"]
     assert alice.post(f"{API}/changeProject", json={"newProjectId": "shop"}).status_code == 200
     assert open_page(alice, "/projects/shop/flags/checkout").heading.startswith("checkout")
+
+
+@pytest.mark.parametrize("tab", ["", "/settings", "/strategies/edit?environmentId=production&strategyId=7"])
+def test_addresses_of_unleash_redirect_to_the_flag(victor: Caller, tab: str) -> None:
+    response = victor.get(f"/projects/default/features/a%2Fb{tab}")
+    assert (response.status_code, response.headers["Location"]) == (302, "/projects/default/flags/a%2Fb")

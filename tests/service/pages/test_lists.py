@@ -26,7 +26,7 @@ LISTS: dict[str, tuple[Callable[[World, str], Any], str]] = {
     ),
     "/projects/default/access": (
         lambda world, name: world.member("default", world.user(name)),
-        "No user of this project has this text",
+        "No user or group of this project has this text",
     ),
     "/projects/default/tokens": (
         lambda world, name: world.api_key("client", name, projects=["default"]),
@@ -65,8 +65,9 @@ EMPTY_AFTER_THE_END = {"/projects/default", "/projects/default/archive", "/admin
 
 
 def names(page: Page) -> list[str]:
-    """Return the names in a list. Service accounts and signup tokens are sections."""
-    return [text.split()[0] for text in page.texts(".//section//h2") or page.texts(".//tbody/tr/td[1]")]
+    """Return the names in a list. Some rows begin with a check box. Service accounts and signup tokens are sections."""
+    paths = (".//td[@class='name']", "./section/div/h2", ".//tbody/tr/td[1]")
+    return [text.split()[0] for text in next(filter(None, map(page.texts, paths)), [])]
 
 
 @pytest.mark.parametrize("path", LISTS)

@@ -42,7 +42,7 @@ def test_login_sets_the_session_and_opens_the_start_page(world: World, stranger:
     response = send_form(stranger, "/login", headers=with_session("before"), username="ada", password=PASSWORD)
     assert response.headers["Cache-Control"] == "no-store"
     assert {"HttpOnly", "SameSite=Lax"} <= set(response.headers["Set-Cookie"].split("; "))
-    assert "Ada" in Page(stranger.get("/", headers=begun_session(response))).links
+    assert "Ada: profile and tokens" in Page(stranger.get("/", headers=begun_session(response))).links
     # The session before has ended.
     assert stranger.get("/profile", headers=with_session("before")).status_code == 302
 
@@ -138,7 +138,7 @@ def test_form_says_why_one_has_to_log_in(stranger: Caller) -> None:
 def test_menu_logs_out_by_a_plain_form(world: World, stranger: Caller, conn: Connection) -> None:
     sessions.insert(conn, digest("Ada"), ada(world).id or 0, 1)
     page = Page(stranger.get("/profile", headers=with_session("Ada")))
-    [form] = page.all(".//header//form")
+    [form] = page.frame(".//header//form[@method='post']")
     assert (form.get("method"), form.get("action")) == ("post", "/logout")
     response = send_form(stranger, "/logout", 302, with_session("Ada"))
     assert response.headers["Location"] == "/"
@@ -166,7 +166,7 @@ def test_guest_signs_up_and_is_logged_in(world: World, stranger: Caller, invite:
     # The user name is optional.
     response = send_form(stranger, invite, **guest(username=""))
     profile = Page(stranger.get("/profile", headers=begun_session(response)))
-    assert "Grace Hopper" in profile.links
+    assert "Grace Hopper: profile and tokens" in profile.links
     assert "grace@example.org" in profile.text
     assert "User name" not in profile.texts(".//dt")
     assert [event["type"] for event in world.events(since)] == ["user-created", "public-signup-token-user-added"]

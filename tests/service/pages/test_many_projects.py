@@ -70,8 +70,9 @@ def test_the_rest_is_there_by_choice(alice: Caller) -> None:
     assert page.texts(".//fieldset//label") == ["Default", *(f"Many 111{number}" for number in range(10))]
     assert len(page.all(".//input[@checked]")) == 2
     chosen = open_page(alice, "/events?project=many1119")
-    [field] = chosen.all(".//input[@id='project']")
+    [field] = chosen.all(".//input[@name='project']")
     assert field.get("value") == "many1119"
+    assert open_page(alice, "/events").all(".//input[@id='project']")
     # The API is complete.
     body = alice.get("/api/admin/insights").json
     assert len({entry["project"] for entry in body["projectFlagTrends"]}) == 121

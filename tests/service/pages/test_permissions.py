@@ -29,6 +29,7 @@ def prepare(world: World, alice: Caller, conn: Connection) -> list[str]:
         world.strategy(flags["moon"], place)
         strategy = world.strategy(flags["moon"], place)
     fixtures.tag(conn, flags["moon"], "simple", "beta")
+    fixtures.mark_stale(conn, flags["sun"])
     register(world.api_key("client"), appName="shop")
     world.member("apollo", world.user("Sam"), 5)
     shared, own = segments.make(alice), segments.make(alice, "Ours", project="apollo")
@@ -43,7 +44,8 @@ def prepare(world: World, alice: Caller, conn: Connection) -> list[str]:
         assert alice.request(method, API + path, json=body).status_code < 300, path
     return [
         *("/", "/archived-projects", PROJECT, "/projects/old", f"{PROJECT}/flags/gone", FLAG),
-        *(f"{PROJECT}/{tab}" for tab in ("archive", "access", "environments", "tokens", "settings")),
+        *(f"{PROJECT}/{tab}" for tab in ("archive", "cleanup", "access", "environments", "tokens", "settings")),
+        *(f"{PROJECT}/compare", f"{FLAG}/compare"),
         *(f"{FLAG}/environments/production/strategies/{end}" for end in ("new", strategy)),
         *("/admin/api-tokens", "/admin/environments", "/admin/tag-types", "/admin/applications", "/admin/roles"),
         *("/admin/segments", "/admin/segments/new", f"/admin/segments/{shared}", f"/admin/segments/{own}"),
@@ -52,14 +54,14 @@ def prepare(world: World, alice: Caller, conn: Connection) -> list[str]:
     ]
 
 
-def requests_of(caller: Caller, path: str) -> dict[tuple[str, str], str | None] | None:
+def requests_of(caller: Caller, path: str) -> set[tuple[str, str, str | None]] | None:
     """Return the requests that the page sends, with the bodies that are not from fields. None if it is refused."""
     response = caller.get(path, headers={"Accept": "text/html"})
     if response.status_code == 403:
         return None
     assert response.status_code == 200, response.text
     forms = Page(response).all(".//form[@data-send]")
-    return {(form.get("data-send", ""), form.get("data-path", "")): form.get("data-body") for form in forms}
+    return {(form.get("data-send", ""), form.get("data-path", ""), form.get("data-body")) for form in forms}
 
 
 def is_refused(caller: Caller, conn: Connection, method: str, path: str, body: str | None) -> bool:
@@ -72,7 +74,7 @@ def is_refused(caller: Caller, conn: Connection, method: str, path: str, body: s
 @pytest.mark.slow
 def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, conn: Connection) -> None:
     pages = prepare(world, alice, conn)
-    everything = {path: requests_of(alice, path) or {} for path in pages}
+    everything = {path: requests_of(alice, path) or set() for path in pages}
     assert sum(len(requests) for requests in everything.values()) >= 100
     # Each permission alone, on each page that the reader can open.
     wrong: list[tuple[str, ...]] = []
@@ -87,15 +89,15 @@ def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, co
             seen = requests_of(reader, page)
             if seen is None:
                 continue
-            for (method, path), body in requests.items():
-                if is_refused(reader, conn, method, path, body) == ((method, path) in seen):
+            for method, path, body in requests:
+                if is_refused(reader, conn, method, path, body) == ((method, path, body) in seen):
                     wrong.append((name, page, method, path))
     assert wrong == []
 
 
 def test_viewers_see_no_control_but_favorites(world: World, alice: Caller, victor: Caller, conn: Connection) -> None:
     for path in prepare(world, alice, conn):
-        seen = requests_of(victor, path) or {}
+        seen = requests_of(victor, path) or set()
         assert {request for request in seen if not request[1].endswith("/favorites")} == set(), path
 
 
@@ -105,7 +107,7 @@ def test_permission_in_one_environment_shows_its_controls(world: World, alice: C
     page = "/projects/default/flags/checkout"
     forms = [f"{page}/environments/development/strategies/{end}" for end in ("new", strategies["development"])]
     project = open_page(victor, "/projects/default")
-    assert project.texts(".//td[@data-label='production']") == ["on"]
+    assert project.texts(".//td[@data-label='production']") == ["on 1 strat."]
     assert project.texts(".//td[@data-label='development']") == ["off"]
     for path in forms:
         open_page(victor, path, 403)

@@ -61,5 +61,5 @@ def test_readers_without_tokens_and_projects_see_what_that_means(app: Flask, wor
     conn.execute("DELETE FROM personal_tokens")
     sessions.insert(conn, digest("Ada"), user.id or 0, 1)
     page = open_page(Caller(app), "/profile", environ_overrides={"HTTP_COOKIE": "session=Ada"})
-    assert page.texts(".//*[@class='empty']") == ["You have no personal access tokens."]
+    assert page.texts(".//*[@class='empty']") == ["You have no personal access tokens. Create one for each script."]
     assert page.texts(".//dd")[-3] == "none"

@@ -20,45 +20,44 @@ DEVELOPMENT = f"{API}/environments/development/default-strategy"
 
 def test_readers_see_the_tabs_that_they_may_use(alice: Caller, victor: Caller) -> None:
     tabs = [open_page(caller, PAGE).texts(".//nav[@aria-label='Project']/a") for caller in (alice, victor)]
-    assert tabs[0] == [*("Flags", "Archived flags", "Access", "Environments", "API tokens", "Settings")]
-    assert tabs[1] == ["Flags", "Archived flags", "Environments"]
+    assert tabs[0] == [*("Flags", "Clean up", "Environments", "Access", "API tokens", "Archive", "Settings")]
+    assert tabs[1] == ["Flags", "Clean up", "Environments", "Archive"]
 
 
 # --- Access -----------------------------------------------------------------------------------------------------------
 
 
 def roles_shown(caller: Caller) -> dict[str, str]:
-    """Return the roles that the page shows by the first word of the name of the user or group."""
+    """Return the roles that the page shows, and by what, by the first word of the name of the user or group."""
     rows = open_page(caller, ACCESS).all(".//tbody/tr")
-    return {
-        text_of(row[0]).split()[0]: text_of(row[1]) for row in rows if row.find("td[@data-label='Roles']") is not None
-    }
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        shown = row.find(".//*[@class='no-script']")
+        roles = text_of(row[1] if shown is None else shown)
+        found.setdefault(text_of(row[0]).split()[0], []).append(f"{roles} {text_of(row[2])}")
+    return {name: ", ".join(ways) for name, ways in found.items()}
 
 
 def test_role_is_given_changed_and_taken_away(world: World, alice: Caller) -> None:
-    page = open_page(alice, ACCESS)
-    assert "No user has a role in this project." in page.text
-    assert "No group has a role in this project." in page.text
+    assert "No user has a role in this project." in open_page(alice, ACCESS).text
     user = world.user("Uma")
     page = open_page(alice, ACCESS)
-    choices = {text_of(option): option.get("value", "") for option in page.all(f"{GRANT}//option")}
-    sent = {
-        "users": [int(choices["Uma"])],
-        "groups": json.loads(page.fields(GRANT)["groups"]),
-        "roles": json.loads(next(value for text, value in choices.items() if text.startswith("Member"))),
-    }
+    [chosen] = [option for option in page.all(f"{GRANT}//datalist/option") if option.get("data-name") == "Uma"]
+    [role] = page.all(f"{GRANT}//option[@selected]")
+    assert text_of(role) == "Member"
+    # As the script sends it: the value of a chip in its list.
+    sent = {chosen.get("data-list"): [json.loads(chosen.get("data-value", ""))], "roles": [int(role.get("value", ""))]}
     assert alice.post(f"{API}/access", json=sent).status_code == 200
-    assert roles_shown(alice) == {"Uma": "Member"}
+    assert roles_shown(alice) == {"Uma": "Member direct"}
     path = f"{API}/users/{user.id}/roles"
     page = open_page(alice, ACCESS)
-    assert page.requests >= {("PUT", path), ("DELETE", path)}
-    boxes = page.all(f".//form[@data-path='{path}']//input[@checked]")
-    assert [box.get("value") for box in boxes] == ["5"]
-    assert alice.put(path, json={"roles": [4]}).status_code == 200
-    assert roles_shown(alice) == {"Uma": "Owner"}
+    assert ("DELETE", path) in page.requests
+    [owner] = [form for form in page.all(f".//form[@data-path='{path}']") if text_of(form) == "Owner"]
+    assert alice.put(path, json=json.loads(owner.get("data-body", ""))).status_code == 200
+    assert roles_shown(alice) == {"Uma": "Owner direct"}
     assert alice.put(f"{API}/users/{alice.id}/roles", json={"roles": [4]}).status_code == 200
     assert alice.delete(path).status_code == 200
-    assert roles_shown(alice) == {"Alice": "Owner"}
+    assert roles_shown(alice) == {"Alice": "Owner direct"}
 
 
 def test_roles_by_groups_name_the_group(world: World, alice: Caller) -> None:
@@ -67,13 +66,28 @@ def test_roles_by_groups_name_the_group(world: World, alice: Caller) -> None:
     group = alice.post("/api/admin/groups", json={"name": "<b>", "users": users}).json["id"]
     world.member("default", otto, 5)
     assert alice.post(f"{API}/access", json={"roles": [4], "users": [], "groups": [group]}).status_code == 200
-    shown = roles_shown(alice)
-    assert shown["Uma"] == "Owner by the group <b>"
-    assert shown["Otto"] == "Member Owner by the group <b>"
-    requests = open_page(alice, ACCESS).requests
-    assert ("PUT", f"{API}/groups/{group}/roles") in requests
+    world.member("default", world.user("Ada", account_type="Service Account", email=None), 5)
+    # Groups are first, and service accounts last.
+    assert list(roles_shown(alice).items()) == [
+        ("<b>", "Owner direct"),
+        ("Otto", "Owner group <b>, Member direct"),
+        ("Uma", "Owner group <b>"),
+        ("Ada", "Member direct"),
+    ]
+    page = open_page(alice, ACCESS)
+    assert ("PUT", f"{API}/groups/{group}/roles") in page.requests
     # A role by a group is changed where the group is.
-    assert ("PUT", f"{API}/users/{uma.id}/roles") not in requests
+    assert ("PUT", f"{API}/users/{uma.id}/roles") not in page.requests
+    options = {option.get("value"): option.get("data-list") for option in page.all(f"{GRANT}//datalist/option")}
+    assert (options["<b> · group"], options["Ada · service account ada"]) == ("groups", "users")
+
+
+def test_holder_of_several_roles_can_keep_only_one(world: World, alice: Caller) -> None:
+    uma = world.user("Uma")
+    for role in (4, 5):
+        world.member("default", uma, role)
+    texts = open_page(alice, ACCESS).texts(f".//form[@data-path='{API}/users/{uma.id}/roles'][@data-send='PUT']")
+    assert texts == ["only Owner", "only Member"]
 
 
 def test_readers_of_the_list_cannot_change_it(world: World, alice: Caller) -> None:
@@ -91,14 +105,11 @@ def test_only_roles_that_the_reader_can_give_are_offered(world: World, alice: Ca
     world.member("default", keeper, role)
     world.member("default", owner, 4)
     page = open_page(keeper, ACCESS)
-    assert [text_of(option) for option in page.all(f"{GRANT}//select[@name='roles']/option")] == ["Doorkeeper"]
-    boxes = page.all(f".//form[@data-path='{API}/users/{owner.id}/roles']//input")
-    # Held roles stay in the form, otherwise saving it would take them away.
-    assert [(box.get("value"), box.get("checked") is not None) for box in boxes] == [("4", True), (str(role), False)]
-    sent = {"roles": [4, role]}
-    assert keeper.put(f"{API}/users/{owner.id}/roles", json=sent).status_code == 200
+    assert page.texts(f"{GRANT}//select[@name='roles']/option") == ["Doorkeeper"]
+    form = f".//form[@data-path='{API}/users/{owner.id}/roles'][@data-send='PUT']"
+    assert page.texts(form) == ["Doorkeeper"]
     offered = open_page(owner, ACCESS).texts(f"{GRANT}//select[@name='roles']/option")
-    assert {name.partition(":")[0] for name in offered} == {"Owner", "Member", "Doorkeeper"}
+    assert set(offered) == {"Owner", "Member", "Doorkeeper"}
 
 
 # --- Environments -----------------------------------------------------------------------------------------------------
@@ -143,14 +154,15 @@ def test_default_strategy_of_another_type_is_shown_and_only_replaced(alice: Call
     assert alice.post("/api/admin/environments", json={"name": "qa", "type": "test"}).status_code == 201
     fixtures.add_project_environment(conn, "default", "qa", strategy)
     page = open_page(alice, f"{PAGE}/environments")
-    assert page.texts(".//td[@data-label='Default strategy']")[-1] == "userWithId"
+    assert page.texts(".//td[@data-label='Default strategy']")[-1] == "userWithId Change…"
     path = f"{API}/environments/qa/default-strategy"
     [form] = page.all(f".//form[@data-path='{path}']")
-    assert form.findall(".//input") == []
-    assert "Replace the strategy userWithId" in form.get("data-confirm", "")
-    assert alice.post(path, json=json.loads(form.get("data-body", ""))).status_code == 200
+    assert "has the type userWithId" in text_of(form)
+    fields = page.fields(f".//form[@data-path='{path}']")
+    parameters = {name: fields.pop(f"parameters.{name}") for name in ("rollout", "stickiness")}
+    assert alice.post(path, json=fields | {"parameters": parameters}).status_code == 200
     page = open_page(alice, f"{PAGE}/environments")
-    assert page.texts(".//td[@data-label='Default strategy']")[-1] == "100 % of users"
+    assert page.texts(".//td[@data-label='Default strategy']")[-1] == "100 % of users Change…"
 
 
 # --- API tokens and settings ------------------------------------------------------------------------------------------
@@ -160,7 +172,7 @@ def test_api_tokens_show_no_secret(alice: Caller) -> None:
     page = open_page(alice, f"{PAGE}/tokens")
     assert "There are no API tokens yet." in page.text
     fields = page.fields(f".//form[@data-path='{API}/api-tokens']")
-    assert fields.keys() == {"tokenName", "type", "environment", "expiresAt"}
+    assert fields.keys() == {"tokenName", "type", "environment", "origins", "expiresAt"}
     body = {"tokenName": "shop", "type": "client", "environment": "development"}
     for name in ("shop", "other"):
         token = alice.post(f"{API}/api-tokens", json=body | {"tokenName": name}).json
@@ -210,7 +222,7 @@ def test_project_is_archived_on_its_settings_and_revived_by_its_head(world: Worl
         assert request in open_page(alice, f"{page}/{tab}").requests
     assert alice.post(f"{api}/archive/shop").status_code == 200
     settings = open_page(alice, f"{page}/settings")
-    assert "This project has been archived since" in settings.text
+    assert "This project was archived just now ." in settings.text
     assert ("POST", f"{api}/archive/shop") not in settings.requests
     assert ("POST", f"{api}/revive/shop") in settings.requests
     for tab, request in additions.items():

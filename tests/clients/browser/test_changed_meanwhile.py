@@ -1,0 +1,61 @@
+"""Somebody else changes a record while a form is open in Chromium: no change is overwritten by mistake."""
+
+import pytest
+
+from tests.support.demo import ADMIN
+from tests.support.instance import ADMIN_KEY
+from tests.support.service import Service
+from tests.support.window import Window
+
+API = "/flags/api/admin/projects/checkout/features/checkout-one-page"
+CHANGED = "return document.querySelector('#changed').open ? document.querySelector('#changed').innerText : ''"
+
+
+def change(demo: Service, description: str | None = None) -> str:
+    """Change the description of the flag as somebody else, if it is given. Return the present one."""
+    headers = {"Authorization": ADMIN_KEY, "Content-Type": "application/json"}
+    if description is not None:
+        assert demo.request("PUT", API, {"description": description}, headers).status == 200
+    return demo.get(API, headers=headers).json["description"]
+
+
+@pytest.mark.slow
+def test_a_change_of_somebody_else_is_shown_and_not_overwritten_by_mistake(
+    demo: Service, demo_url: str, window: Window
+) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.expect("status of 412")
+    window.visit("/projects/checkout/flags/checkout-one-page")
+    window.run("document.querySelector('[data-open=edit-flag]').click()")
+    window.type("Description", "Mine")
+    change(demo, "Theirs")
+    window.click("button", "Save flag")
+    window.wait_for(CHANGED, lambda text: "changed checkout-one-page" in text and "Theirs" in text)
+    # After Cancel, the text is still there, and a second attempt asks again.
+    assert window.focused() == "Cancel"
+    window.press("Enter")
+    window.wait_for(CHANGED, lambda text: not text)
+    assert (change(demo), window.run("return document.querySelector('#description').value")) == ("Theirs", "Mine")
+    window.click("button", "Save flag")
+    window.wait_for(CHANGED, bool)
+    # A third change comes before the answer: it is not overwritten unseen.
+    change(demo, "Newer")
+    window.click("button", "Overwrite")
+    window.wait_for(CHANGED, lambda text: "Newer" in text)
+    window.click("button", "Overwrite")
+    window.wait_for_text("Mine")
+    assert change(demo) == "Mine"
+    # The page has the new number now: no question without a change in between.
+    window.run("document.querySelector('[data-open=edit-flag]').click()")
+    window.type("Description", "Mine again")
+    window.click("button", "Save flag")
+    window.wait_for_text("Mine again")
+    assert change(demo) == "Mine again"
+    # Their version is shown instead.
+    window.run("document.querySelector('[data-open=edit-flag]').click()")
+    change(demo, "Last")
+    window.click("button", "Save flag")
+    window.wait_for(CHANGED, bool)
+    window.click("button", "See their version")
+    window.wait_for_text("Last")
+    assert change(demo) == "Last"
