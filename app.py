@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest
 import blueprints
 from blueprints import pages
 from operations import start
-from rules import client_access, client_features, passwords, report_writer
+from rules import client_access, client_features, ofrep_usage, passwords, report_writer
 from serving import (
     body_limits,
     browser_headers,
@@ -65,6 +65,7 @@ def create_app(
     client_access.init_app(app)
     client_features.init_app(app)
     report_writer.init_app(app)
+    ofrep_usage.init_app(app)
     browser_headers.init_app(app)
     deprecation.init_app(app)
     slow_requests.init_app(app)

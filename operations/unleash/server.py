@@ -13,8 +13,8 @@ from rules.import_contents import Contents
 from rules.import_shapes import Json
 
 OLDEST = 5
-# The name of our own service, which has other versions.
-OURS = "Flag administration"
+# The names of our own service, which has other versions. Version 0.2 had the second one.
+OURS = ("Flags", "Flag administration")
 UNREADABLE = "favourites, personal tokens, usage, lifecycle stages, change requests, SSO settings and banners"
 
 
@@ -39,7 +39,7 @@ def identify(server: Unleash) -> Contents:
     current: Json = config.get("versionInfo", {}).get("current", {})
     version = current.get("enterprise") or current.get("oss") or ""
     major, minor, *_ = [*version.split("."), "0"]
-    if config["name"] != OURS and major.isdecimal() and int(major) < OLDEST:
+    if config["name"] not in OURS and major.isdecimal() and int(major) < OLDEST:
         advice = "Export it with GET /api/admin/state/export and run ./flags import FILE."
         raise click.ClickException(f"Unleash {major}.{minor} is too old for this command. {advice}")
     if server.get("/api/admin/projects", {}, missing=(404,)) is None:
@@ -47,9 +47,9 @@ def identify(server: Unleash) -> Contents:
     me = server.get("/api/admin/user", {"permissions": [{"permission": str}]}, missing=(404,))
     if me is not None and {"permission": "ADMIN"} not in me["permissions"]:
         raise server.no_admin()
-    is_ours = config["name"] == OURS
+    is_ours = config["name"] in OURS
     edition = "" if is_ours else " (Enterprise)" if current.get("enterprise") else " (OSS)"
-    source = f"{OURS if is_ours else 'Unleash'} {version} at {server.url}{edition}"
+    source = f"{OURS[0] if is_ours else 'Unleash'} {version} at {server.url}{edition}"
     return Contents(source, server.url, version or None)
 
 

@@ -113,8 +113,8 @@ def test_properties_of_bodies_have_types_and_no_defaults() -> None:
 VERBS = {
     "get": "get list search check validate logOut",
     "post": (
-        "create add set update clone move archive revive delete enable disable deprecate reactivate complete "
-        "uncomplete search sort validate evaluate import export register report"
+        "create add set update clone copy move archive revive delete enable disable deprecate reactivate complete "
+        "uncomplete skip stop undo search sort validate evaluate import export register report"
     ),
     "put": "set update sort",
     "patch": "patch",
