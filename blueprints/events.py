@@ -156,6 +156,8 @@ def name_event(response: Response) -> Response:
         found = found[1:]
     if len(found) == 1 and response.status_code < 400:
         response.headers["Event-Id"] = str(found[0]["id"])
+    # A preflight has its response before note_events(), in a thread that has served other requests.
+    noted_events.set(None)
     return response
 
 

@@ -16,7 +16,6 @@ from psycopg.rows import DictRow
 from rules.access import Actor
 from rules.strategies import NO_STRATEGY, filled_parameters, replace_strategies
 from rules.strategy_parameters import PERCENTAGE
-from sql import clock
 from sql.database import Connection
 from sql.flags.strategies import list_by_flag
 from validators.catalog.constraints import DATE_OPERATORS, utc_text, with_utc_date
@@ -45,6 +44,10 @@ class Plan:
     """A ramp plan of at least two steps. Shares and times rise."""
 
     steps: list[Step]
+    # The last step that is reached, or None before the first one.
+    today: Step | None
+    # The first step that is not reached, or None after the last one.
+    next: Step | None
     # The end of the plan ("only until") in the form of Step.at, or None.
     until: str | None
     # Whether that time is over. Then the plan is on for no user.
@@ -56,16 +59,6 @@ class Plan:
     def ids(self) -> list[str]:
         """Return the ids of the steps. Each of them names the plan in paths."""
         return [step.id for step in self.steps]
-
-    @property
-    def today(self) -> Step | None:
-        """Return the last step that is reached, or None before the first one."""
-        return next((step for step in reversed(self.steps) if step.reached), None)
-
-    @property
-    def next(self) -> Step | None:
-        """Return the first step that is not reached, or None after the last one."""
-        return next((step for step in self.steps if not step.reached), None)
 
 
 def recognise(strategies: Sequence[Json], now: datetime) -> list[Plan | Json]:
@@ -110,10 +103,12 @@ def as_plan(strategies: Sequence[Json], now: str) -> Plan:
         for at in times(one, "DATE_AFTER")
     ]
     first, until = strategies[0], min(times(strategies[0], "DATE_BEFORE"), default=None)
-    share = max((step.percent for step in steps if step.reached), default=0)
+    today = next((step for step in reversed(steps) if step.reached), None)
+    left = next((step for step in steps if not step.reached), None)
     others = [constraint for constraint in first["constraints"] if not is_time(constraint)]
-    strategy = first | {"constraints": others, "parameters": first["parameters"] | {"rollout": str(share)}}
-    return Plan(steps, until, until is not None and until <= now, strategy)
+    parameters = first["parameters"] | {"rollout": str(today.percent if today else 0)}
+    strategy = first | {"constraints": others, "parameters": parameters}
+    return Plan(steps, today, left, until, until is not None and until <= now, strategy)
 
 
 def times(strategy: Json, operator: str) -> list[str]:
@@ -133,15 +128,15 @@ def create_plan(conn: Connection, actor: Actor, flag: DictRow, plan: Mapping[str
     What the plan omits is as in the replaced strategy, but its times are only those of the plan. Raises 400 if the plan
     is invalid, 404 if the replaced strategy does not exist, and 409 if another strategy already gives more.
     """
-    before, plans, now = read_plans(conn, flag)
+    before, plans = read_plans(conn, flag)
     id = plan.get("replaces")
     ids = next((other.ids for other in plans if id in other.ids), [id])
     replaced = [one for one in before if one["id"] in ids]
     others = [one for one in before if one not in replaced]
     if id and not replaced:
         abort(404, NO_STRATEGY)
-    steps = steps_of(flag, plan, replaced[0] if replaced else NEW, now)
-    refuse_more(others, steps, utc_text(now.isoformat()))
+    steps = steps_of(flag, plan, replaced[0] if replaced else NEW)
+    refuse_more(others, steps, flag["locked_at"])
     # The steps take the ids of the replaced strategies, so that equal ones stay.
     steps = [step | {"id": id} for step, id in zip_longest(steps, ids[: len(steps)])]
     place = before.index(replaced[0]) if replaced else len(before)
@@ -150,45 +145,42 @@ def create_plan(conn: Connection, actor: Actor, flag: DictRow, plan: Mapping[str
 
 def stop_plan(conn: Connection, actor: Actor, flag: DictRow, step_id: str) -> None:
     """Delete the steps of a plan that are not reached. Raise 404 without a plan, 409 if all steps are reached."""
-    before, left, _ = find_left(conn, flag, step_id)
+    before, left = find_left(conn, flag, step_id)
     replace_strategies(conn, actor, flag, before, [one for one in before if one["id"] not in left])
 
 
 def skip_step(conn: Connection, actor: Actor, flag: DictRow, step_id: str) -> None:
     """Let the next step of a plan begin now. Raise 404 without a plan, 409 if all steps are reached."""
-    before, left, now = find_left(conn, flag, step_id)
-    start = time_constraint("DATE_AFTER", now)
+    before, left = find_left(conn, flag, step_id)
+    start = time_constraint("DATE_AFTER", flag["locked_at"])
     [step] = [one for one in before if one["id"] == left[0]]
     step = step | {"constraints": [start if is_time(one, "DATE_AFTER") else one for one in step["constraints"]]}
     replace_strategies(conn, actor, flag, before, [step if one["id"] == step["id"] else one for one in before])
 
 
-def read_plans(conn: Connection, flag: DictRow) -> tuple[list[Json], list[Plan], datetime]:
-    """Return the strategies of a flag in its environment, its plans, and the time of the database."""
-    before, now = list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]], clock.now(conn)
-    return before, [item for item in recognise(before, now) if isinstance(item, Plan)], now
+def read_plans(conn: Connection, flag: DictRow) -> tuple[list[Json], list[Plan]]:
+    """Return the strategies of a locked flag in its environment, and its plans at the time of the lock."""
+    before = list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
+    return before, [item for item in recognise(before, flag["locked_at"]) if isinstance(item, Plan)]
 
 
-def find_left(conn: Connection, flag: DictRow, step_id: str) -> tuple[list[Json], list[str], datetime]:
-    """Return the strategies of a flag, the ids of the steps of a plan that are not reached, and the time.
+def find_left(conn: Connection, flag: DictRow, step_id: str) -> tuple[list[Json], list[str]]:
+    """Return the strategies of a flag, and the ids of the steps of a plan that are not reached.
 
     Raise 404 if the flag has no plan with this step, and 409 if all steps are reached.
     """
-    before, plans, now = read_plans(conn, flag)
+    before, plans = read_plans(conn, flag)
     plan = next((plan for plan in plans if step_id in plan.ids), None) or abort(404, NO_PLAN)
     left = [step.id for step in plan.steps if not step.reached]
-    return (before, left, now) if left else abort(409, "All steps of this plan are reached.")
+    return (before, left) if left else abort(409, "All steps of this plan are reached.")
 
 
-def steps_of(flag: DictRow, plan: Mapping[str, Any], base: Json, now: datetime) -> list[Json]:
+def steps_of(flag: DictRow, plan: Mapping[str, Any], base: Json) -> list[Json]:
     """Return the strategies of a plan without ids. base: the replaced strategy. Raise 400 if the plan is invalid."""
     # Our choice: a plan that replaces a strategy keeps its groupId and stickiness, so that no user falls out.
     given, kept = ({key: one[key] for key in GROUP if key in one} for one in (plan, base["parameters"]))
-    problems = [
-        f"{key}: must be {kept[key]}, as in the replaced strategy, or omitted"
-        for key in given
-        if given[key] != kept.get(key, given[key])
-    ]
+    changed = [key for key in given if given[key] != kept.get(key, given[key])]
+    problems = [f"{key}: must be {kept[key]}, as in the replaced strategy, or omitted" for key in changed]
     if any(map(is_time, plan.get("constraints", ()))):
         problems.append("constraints: must not compare currentTime, which the steps and until do")
     if not plan["steps"]:
@@ -199,7 +191,7 @@ def steps_of(flag: DictRow, plan: Mapping[str, Any], base: Json, now: datetime) 
     ends = [time_constraint("DATE_BEFORE", plan["until"])] if "until" in plan else []
     steps, share, time = list[Json](), 0, ""
     for place, step in enumerate(plan["steps"]):
-        start = time_constraint("DATE_AFTER", step.get("at", now))
+        start = time_constraint("DATE_AFTER", step.get("at", flag["locked_at"]))
         if step["percent"] <= share:
             problems.append(f"steps.{place}.percent: must be more than {share}, the share of the step before")
         if start["value"] <= time:
@@ -218,19 +210,23 @@ def time_constraint(operator: str, time: datetime) -> Json:
     return value | {"inverted": False, "caseInsensitive": False}
 
 
-def refuse_more(others: Sequence[Json], steps: Sequence[Json], now: str) -> None:
+def conditions(strategy: Mapping[str, Any], now: datetime) -> list[Json]:
+    """Return the constraints of a strategy that limit it: those on the time that are true now do not."""
+    return [
+        one
+        for one in strategy["constraints"]
+        if not is_time(one)
+        or (with_utc_date(one)["value"] <= utc_text(now.isoformat())) is not (one["operator"] == "DATE_AFTER")
+    ]
+
+
+def refuse_more(others: Sequence[Json], steps: Sequence[Json], now: datetime) -> None:
     """Raise 409 if one of the other strategies gives the users of a plan more than its present step does."""
-    reached = [one for one in steps if times(one, "DATE_AFTER")[0] <= now]
+    reached = [one for one in steps if times(one, "DATE_AFTER")[0] <= utc_text(now.isoformat())]
     step = reached[-1] if reached else steps[0]
     for other in others:
-        # Constraints on the time that are true now do not narrow the strategy.
-        conditions = [
-            one
-            for one in other["constraints"]
-            if not is_time(one) or (with_utc_date(one)["value"] <= now) is not (one["operator"] == "DATE_AFTER")
-        ]
-        is_wider = all(one in step["constraints"] for one in conditions) and {*other["segments"]} <= {*step["segments"]}
-        if is_wider and share_of(other) > share_of(step):
+        is_wider = all(one in step["constraints"] for one in conditions(other, now))
+        if is_wider and {*other["segments"]} <= {*step["segments"]} and share_of(other) > share_of(step):
             name = f"The strategy {other['title']}" if other["title"] else "Another strategy"
             abort(409, f"{name} already gives {share_of(other)} % of these users. Begin with more, or replace it.")
 

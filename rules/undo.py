@@ -37,8 +37,8 @@ Record = Mapping[str, Any]
 # Longer values are cut in the message about a later change.
 MAX_VALUE = 80
 PARAMETER = "parameters."
-# The place of a strategy changes without it. A change of the stale mark has an event of its own.
-SKIPPED = ("sortOrder", "stale")
+# The place of a strategy and the last use of a flag change without it. The stale mark has an event of its own.
+SKIPPED = ("sortOrder", "lastSeenAt", "stale")
 
 
 def undo(conn: Connection, event: DictRow) -> str:
@@ -50,6 +50,7 @@ def undo(conn: Connection, event: DictRow) -> str:
         raise Conflict(f"Events of the type {event['type']} cannot be undone.")
     permissions, environment = needed(event)
     actor = require(conn, *permissions, project=event["project"], environment=environment)
+    refuse(event["is_of_another"], "another flag or project has its name")
     return UNDO[event["type"]][0](conn, replace(actor, undoes=event["id"]), event) or "The change is undone."
 
 

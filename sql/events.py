@@ -55,14 +55,6 @@ IN_GROUPS: LiteralString = f"""
         SELECT id FROM events WHERE group_id = ANY(ARRAY(SELECT first_id FROM given))))
 """
 
-# The names of flags are searched, not those of a million events. A deleted flag is found by its whole name: the pattern
-# begins with '***='.
-NAMED_FLAGS: LiteralString = """
-    feature_name = ANY(ARRAY(SELECT name FROM flags WHERE name ~* %(flag_pattern)s
-                              UNION
-                             SELECT substr(%(flag_pattern)s, 5)))
-"""
-
 # A single value is compared with =, which keeps the order of an index. Before PostgreSQL 17, = ANY does not.
 FILTERS: dict[str, LiteralString] = {
     "feature": "feature_name = %(feature)s",
@@ -83,7 +75,10 @@ FILTERS: dict[str, LiteralString] = {
     "first_day": "created_at >= %(first_day)s::date::timestamp AT TIME ZONE 'UTC'",
     "since": "created_at >= %(since)s",
     "before": "created_at < %(before)s",
-    "flag_pattern": NAMED_FLAGS,
+    # The names of flags are searched, not those of a million events. A deleted flag is found by its whole name: the
+    # pattern begins with '***='.
+    "flag_pattern": """feature_name = ANY(ARRAY(
+        SELECT name FROM flags WHERE name ~* %(flag_pattern)s UNION SELECT substr(%(flag_pattern)s, 5)))""",
     "last_day": "created_at < (%(last_day)s::date + 1)::timestamp AT TIME ZONE 'UTC'",
     "payload": f"({PAYLOAD_MATCHES})",
     "text": f"({PAYLOAD_MATCHES} OR type = ANY(%(types_named)s) OR created_by ~* %(pattern)s)",
@@ -192,8 +187,12 @@ def as_row(event: Event) -> dict[str, Any]:
     }
 
 
+# is_of_another: whether its flag or project was deleted, and created again with the same name.
 GET: LiteralString = f"""
-    SELECT id, type, environment, project, feature_name, data, pre_data
+    SELECT id, type, environment, project, feature_name, data, pre_data,
+           EXISTS (SELECT FROM flags
+                    WHERE name = feature_name AND deleted_at IS NULL AND created_at > events.created_at)
+           OR EXISTS (SELECT FROM projects WHERE id = project AND created_at > events.created_at) AS is_of_another
       FROM events
      WHERE id = %(id)s
        AND (%(visible)s::text[] IS NULL OR {VISIBLE} AND {READABLE})

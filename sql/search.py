@@ -96,14 +96,6 @@ def search(
     flags: as ROW of sql/flags/search.py, with the projectName. pages: the names of fixed pages by path. others: the
     maximum of each other kind.
     """
-    params = {
-        "words": words,
-        "page_names": list(pages.values()),
-        "page_paths": list(pages),
-        "viewer": viewer,
-        "user_id": user_id,
-        "limit": limit,
-        "offset": offset,
-        "others": others,
-    }
-    return value(conn, SEARCH, params)
+    texts = {"words": words, "page_names": list(pages.values()), "page_paths": list(pages)}
+    params = {"viewer": viewer, "user_id": user_id, "limit": limit, "offset": offset, "others": others}
+    return value(conn, SEARCH, texts | params)

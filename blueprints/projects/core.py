@@ -21,13 +21,7 @@ from sql.projects import overview as project_overview
 from sql.projects import status as project_status
 from validators import Body
 from validators.errors import NameExists
-from validators.projects.core import (
-    NewProject,
-    ProjectChange,
-    ProjectFilter,
-    ProjectId,
-    ProjectSettings,
-)
+from validators.projects.core import NewProject, ProjectChange, ProjectFilter, ProjectId, ProjectSettings
 from validators.returned import without_read_only
 
 bp = Blueprint("projects", __name__)

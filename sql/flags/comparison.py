@@ -5,6 +5,7 @@ from typing import LiteralString
 from psycopg.rows import DictRow
 
 from sql.database import Connection, rows
+from sql.flags import strategies
 from sql.flags.records import VARIANT
 
 # jsonb compares objects whatever the order of their keys. MATERIALIZED computes sides once instead of four times.
@@ -14,14 +15,7 @@ LIST: LiteralString = f"""
                 SELECT jsonb_build_array(
                            EXISTS (SELECT FROM flag_environments
                                     WHERE flag_id = flags.id AND environment = side.environment AND enabled),
-                           ARRAY(SELECT jsonb_build_array(
-                                            strategies.name, title, disabled, parameters, constraints,
-                                            ARRAY(SELECT segment_id FROM strategy_segments
-                                                   WHERE strategy_id = strategies.id
-                                                   ORDER BY segment_id),
-                                            ARRAY(SELECT {VARIANT} FROM variants
-                                                   WHERE strategy_id = strategies.id
-                                                   ORDER BY position, variants.name))
+                           ARRAY(SELECT ({strategies.RECORD})::jsonb - ARRAY['id', 'sortOrder']
                                    FROM strategies
                                   WHERE flag_id = flags.id AND environment = side.environment
                                   ORDER BY sort_order, created_at, id),

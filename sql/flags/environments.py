@@ -37,7 +37,8 @@ GET_OR_INSERT: LiteralString = f"""
            coalesce(flag_environments.enabled, false) AS enabled,
            projects.default_stickiness,
            project_environments.default_strategy,
-           {flag_records.TAGS} AS tags
+           {flag_records.TAGS} AS tags,
+           clock_timestamp() AS locked_at
       FROM flags
       JOIN projects ON projects.id = flags.project_id
       JOIN project_environments ON project_environments.project_id = flags.project_id
@@ -51,8 +52,8 @@ GET_OR_INSERT: LiteralString = f"""
 def lock(conn: Connection, project: str, names: Sequence[str], environment: str) -> list[DictRow]:
     """Lock live flags, and return each once, in the order of the names.
 
-    Each row has id, name, project_id, environment, enabled, default_stickiness, default_strategy and tags. Flags of
-    other projects and archived flags are omitted, and all flags if the environment is not linked to the project.
+    Each row has id, name, project_id, environment, enabled, default_stickiness, default_strategy, tags and locked_at,
+    the time. Flags of other projects and archived flags are omitted, and all flags if the environment is not linked.
     """
     locked = rows(conn, LOCK, {"project": project, "names": list(names), "environment": environment})
     by_name = {row["name"]: row for row in get_or_insert(conn, [row["id"] for row in locked], environment)}

@@ -120,6 +120,11 @@ def list_names(conn: Connection, viewer: int | None) -> list[DictRow]:
     return rows(conn, NAMES, {"viewer": viewer})
 
 
+def names_by_id(conn: Connection, viewer: int | None) -> dict[str, str]:
+    """Return what list_names() returns as names by id."""
+    return {row["id"]: row["name"] for row in list_names(conn, viewer)}
+
+
 SIZES: LiteralString = f"""
     SELECT id,
            name,

@@ -292,6 +292,25 @@ def test_a_deleted_segment_or_environment_is_409(alice: Caller) -> None:
         assert message in refused(undo(alice, event_id), 409, "ConflictError")
 
 
+@pytest.mark.parametrize("table", ["flags", "projects"])
+def test_a_new_flag_or_project_of_the_same_name_is_409(world: World, alice: Caller, table: str) -> None:
+    event_id = send(alice, ("POST", f"{HERE}/on", None)).headers["Event-Id"]
+    world.conn.execute(f"UPDATE {table} SET created_at = clock_timestamp()")  # pyright: ignore
+    assert "another flag or project has its name now" in refused(undo(alice, event_id), 409, "ConflictError")
+
+
+def test_a_preflight_names_no_event_of_an_earlier_request(alice: Caller) -> None:
+    send(alice, ("POST", f"{HERE}/on", None))
+    assert "Event-Id" not in alice.request("OPTIONS", "/api/frontend").headers
+
+
+def test_the_last_use_of_a_flag_is_no_change(world: World, alice: Caller) -> None:
+    event_id = send(alice, ("PUT", FLAG, {"description": "new"})).headers["Event-Id"]
+    seen = """UPDATE events SET data = replace(data::text, '"lastSeenAt":null', '"lastSeenAt":"2026"')::json"""
+    world.conn.execute(seen)
+    assert undo(alice, event_id).status_code == 200
+
+
 def test_other_types_are_409(world: World, alice: Caller) -> None:
     response = send(alice, ("POST", f"{PROJECT}/features", {"name": "g"}))
     assert "Event-Id" not in response.headers

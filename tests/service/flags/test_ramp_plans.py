@@ -92,7 +92,7 @@ def test_steps_that_somebody_changed_are_ordinary_strategies(changed: dict[str, 
 # --- Plans of a flag --------------------------------------------------------------------------------------------------
 
 PATH = path("/plan")
-SOON, LATER, END = "2031-12-02T08:00:00.000Z", "2031-12-03T08:00:00.000Z", "2031-12-24T08:00:00.000Z"
+SOON, LATER, END = "2099-12-02T08:00:00.000Z", "2099-12-03T08:00:00.000Z", "2099-12-24T08:00:00.000Z"
 POINTS = [{"percent": 10}, {"percent": 50, "at": SOON}, {"percent": 100, "at": LATER}]
 
 
@@ -133,7 +133,7 @@ def test_users_of_a_step_are_in_all_later_steps(world, alice):
         if steps:
             alice.post(PATH, json={"steps": steps, "until": END, "replaces": old})
         document = Document(client.get("/api/client/features").json)
-        for now in ("2031-01-01T00:00:00Z", "2031-12-02T08:00:01Z", "2031-12-03T08:00:01Z", END):
+        for now in ("2099-01-01T00:00:00Z", "2099-12-02T08:00:01Z", "2099-12-03T08:00:01Z", END):
             contexts = [{"userId": str(user), "currentTime": now} for user in range(2000)]
             within.append({user for user, context in enumerate(contexts) if document.evaluate("f", context).enabled})
     five, ten, half, everybody, after_end = within[3:]
