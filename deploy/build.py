@@ -66,7 +66,8 @@ def project_files() -> dict[str, tuple[int, bytes]]:
     """Return the mode and content of each file of the project that a server needs, by path."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     paths = [path for path in listed.split("\0") if path and not NOT_SERVED.match(path)]
-    return {path: read(ROOT / path) for path in paths}
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
+    return {path: read(ROOT / path) for path in paths} | {"COMMIT": (0o644, commit)}
 
 
 def package_files(folder: Path, place: str) -> dict[str, tuple[int, bytes]]:

@@ -23,9 +23,7 @@ from blueprints.pages import (
     people,
     profile,
     project,
-    project_access,
     project_admin,
-    project_cleanup,
     projects,
     reset_password,
     roles,
@@ -39,10 +37,8 @@ from blueprints.pages.plain_forms import see_other
 ALL = (
     assets.bp,  # /static
     projects.bp,  # /, /archived-projects
-    project.bp,  # /projects/…, /projects/…/archive
-    project_access.bp,  # /projects/…/access
-    project_admin.bp,  # /projects/…/environments, tokens, settings
-    project_cleanup.bp,  # /projects/…/cleanup
+    project.bp,  # /projects/…, /projects/…/archive, cleanup, export
+    project_admin.bp,  # /projects/…/access, environments, tokens, settings
     flag.bp,  # /projects/…/flags/…
     compare.bp,  # /projects/…/compare, /projects/…/flags/…/compare
     evaluation.bp,  # /projects/…/flags/…/why
@@ -50,7 +46,7 @@ ALL = (
     search.bp,  # /search
     events.bp,  # /events, /events/download
     insights.bp,  # /insights
-    tokens.api_tokens_bp,  # /admin/api-tokens
+    tokens.bp,  # /admin/api-tokens, /admin/signup-tokens
     segments.bp,  # /admin/segments, /admin/segments/…
     catalog.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
     applications.bp,  # /admin/applications, /admin/applications/…
@@ -59,12 +55,9 @@ ALL = (
     reset_password.bp,  # /reset-password
     profile.bp,  # /profile
     admin.bp,  # /admin
-    people.users_bp,  # /admin/users
-    people.groups_bp,  # /admin/groups, /admin/groups/…
+    people.bp,  # /admin/users, /admin/groups, /admin/groups/…, /admin/service-accounts
     roles.bp,  # /admin/roles, /admin/roles/new, /admin/roles/…
     imports.bp,  # /admin/import
-    people.service_accounts_bp,  # /admin/service-accounts
-    tokens.signup_tokens_bp,  # /admin/signup-tokens
 )
 
 # The pages that stay if the setting CONSOLE switches the others off.

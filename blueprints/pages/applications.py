@@ -22,7 +22,8 @@ def show_applications() -> Response:
         text = applications.list_all(conn, reader.actor.viewer, descending=False, limit=PAGE_SIZE, **query)
         unknown = json.loads(applications.list_unknown_flags(conn, reader.actor.viewer))["unknownFlags"]
     found = json.loads(text)
-    return page("admin/applications.html", **query, **found, limit=PAGE_SIZE, unknown=unknown)
+    items, total = found["applications"], found["total"]
+    return page("admin/applications.html", **query, items=items, total=total, limit=PAGE_SIZE, unknown=unknown)
 
 
 @bp.get("/admin/applications/<slashed:name>")

@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from rules.ramp_plans import Plan, recognise
+from rules.ramp_plans import Plan, conditions, recognise
 
 
 @dataclass(frozen=True)
 class Cell:
     """What the strategies of a flag mean in an environment while it is on.
 
-    text: for a narrow column. audience: the same in a sentence. narrow: only for users who match conditions.
+    text: for a narrow column. audience: the same in a sentence.
     """
 
     text: str
     audience: str
-    narrow: bool = False
 
 
 def cell(strategies: Sequence[dict[str, Any]]) -> Cell:
@@ -27,9 +26,9 @@ def cell(strategies: Sequence[dict[str, Any]]) -> Cell:
         if len(items) == 1 and isinstance(items[0], Plan):
             return of_plan(items[0])
     cells = [of_strategy(strategy) for strategy in strategies]
-    if not cells or any(one.text in ("all", "100 %") and not one.narrow for one in cells):
+    if not cells or any(one.text == "all" for one in cells):
         return Cell("all", "all users")
-    return cells[0] if len(cells) == 1 else Cell(f"{len(cells)} strat.", f"the users of {len(cells)} strategies")
+    return cells[0] if len(cells) == 1 else Cell("some", " or ".join(dict.fromkeys(one.audience for one in cells)))
 
 
 def of_plan(plan: Plan) -> Cell:
@@ -41,11 +40,13 @@ def of_plan(plan: Plan) -> Cell:
 
 def of_strategy(strategy: Mapping[str, Any]) -> Cell:
     """Return what a single strategy means."""
-    name, rollout = strategy["name"], strategy["rollout"]
-    if name == "flexibleRollout" and rollout:
-        text, users = f"{rollout} %", f"{rollout} % of users"
-    elif name == "default":
-        text, users = "all", "all users"
+    name, rollout, narrow = strategy["name"], strategy["rollout"], strategy["narrow"]
+    if "constraints" in strategy:
+        narrow = bool(strategy["segments"] or conditions(strategy, datetime.now(UTC)))
+    if name == "default" or (name, rollout) == ("flexibleRollout", "100"):
+        text, users = "some" if narrow else "all", "all users"
+    elif name == "flexibleRollout" and rollout:
+        text, users = f"{rollout} %{' of some' if narrow else ''}", f"{rollout} % of users"
     else:
-        text, users = "1 strat.", f"the users of the strategy {name}"
-    return Cell(text, users + (" who match the conditions" if strategy["narrow"] else ""), strategy["narrow"])
+        text, users = "some", f"the users of the strategy {name}"
+    return Cell(text, users + (" who match the conditions" if narrow else ""))

@@ -8,10 +8,10 @@ from typing import Any
 from flask import Blueprint, Response, abort
 from markupsafe import Markup
 
+from blueprints.pages.flag_text import texts_of
 from blueprints.pages.lists import ListQuery, slice_of
 from blueprints.pages.page import page, require_reader
-from blueprints.pages.project import read_project
-from blueprints.pages.strategy_text import sentence
+from blueprints.pages.project import read_project, read_tabs
 from rules.environment_copies import PERMISSIONS
 from rules.flags import NO_FLAG
 from serving.request_data import load_query
@@ -47,7 +47,7 @@ def compare(project_id: str, feature_name: str | None = None) -> Response:
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
         query = load_query(ComparisonQuery)
-        project = read_project(conn, project_id, reader)
+        project = (read_project if feature_name else read_tabs)(conn, project_id, reader)
         linked = json.loads(environments.list_all(conn, project_id))["environments"]
         by_name = {one["name"]: one for one in sorted(linked, key=lambda one: one["type"] == "production")}
         if len(by_name) < 2:
@@ -91,10 +91,12 @@ def compared(
     """
     states = [Markup('<span class="state {}">{}</span>').format(*STATES[is_on]) for is_on in flag["enabled"]]
     rows = [("enabled", "State", states, ["state"] if states[0] != states[1] else [])]
+    said = zip_longest(*(map(text_of, side, texts_of(side, names)) for side in strategies), fillvalue=Markup())
     for number, (left, right) in enumerate(zip_longest(*strategies), 1):
         differs = [key for key in CHANGEABLE if not (left and right) or left[key] != right[key]]
-        rows.append(("strategies", f"Strategy {number}", [text_of(one, names) for one in (left, right)], differs))
-    rows.append(("variants", "Variants", list(map(variants_text, own)), ["details"] if own[0] != own[1] else []))
+        rows.append(("strategies", f"Strategy {number}", list(next(said)), differs))
+    if any(own):
+        rows.append(("variants", "Flag's own variants", [*map(variants_text, own)], ["details"] * (own[0] != own[1])))
     differing = [part for part in PERMISSIONS if any(row[0] == part and row[3] for row in rows)]
     texts = {
         part: [Markup("; or ").join(row[2][side] for row in rows if row[0] == part and row[2][side]) for side in (0, 1)]
@@ -108,11 +110,9 @@ def compared(
     return {"name": flag["name"], "rows": rows, "texts": texts, "differing": differing}
 
 
-def text_of(strategy: Json | None, names: Mapping[int, str]) -> Markup:
-    """Return for whom a strategy is on, with its variants, or an empty text for none."""
-    if strategy is None:
-        return Markup()
-    text = sentence(strategy, names) + (", with " if strategy["variants"] else "") + variants_text(strategy["variants"])
+def text_of(strategy: Json, said: Markup) -> Markup:
+    """Return for whom a strategy is on, with its variants."""
+    text = said + (", with " if strategy["variants"] else "") + variants_text(strategy["variants"])
     return Markup('<span class="quiet">Paused: {}</span>').format(text) if strategy["disabled"] else text
 
 

@@ -10,9 +10,9 @@ from marshmallow import ValidationError
 
 from blueprints.pages.constraints import describe, join
 from blueprints.pages.filters import read_filters
+from blueprints.pages.flag_text import texts_of
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.project import read_project
-from blueprints.pages.strategy_text import sentence
 from rules.playground import evaluate
 from rules.strategies import NO_FLAG_THERE
 from serving.request_data import query_pairs
@@ -39,7 +39,7 @@ class Properties(Text):
         ]
         wrong = [line[0] for line in lines if len(line) == 1]
         if wrong:
-            raise ValidationError(f"must have lines like plan=gold. This line is different: {wrong[0][:100]}")
+            raise ValidationError(f"must have lines like plan: gold. This line is different: {wrong[0][:100]}")
         return {name.strip(): text.strip() for name, _, text in lines}
 
 
@@ -86,7 +86,7 @@ def show_evaluation(project_id: str, feature_name: str) -> Response:
         others={name: text for name, text in given.items() if name not in used},
         result=result,
         describe=describe,
-        said=[sentence(one, {segment["id"]: segment["name"] for segment in known}) for one in chosen["strategies"]],
+        said=texts_of(chosen["strategies"], {segment["id"]: segment["name"] for segment in known}),
     )
 
 

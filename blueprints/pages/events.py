@@ -5,13 +5,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from blueprints.pages.event_text import SENTENCES, changes, sentence
 from blueprints.pages.filters import read_filters
-from blueprints.pages.page import page, require_reader, user_name
+from blueprints.pages.page import page, require_reader, user_name, zone_of_reader
 from rules.access import Actor, require
 from serving.event_stream import lines_response
 from serving.request_data import load_query
@@ -61,14 +60,6 @@ def show_events() -> Response:
         sentence=sentence,
         changes=changes,
     )
-
-
-def zone_of_reader() -> tzinfo:
-    """Return the time zone of the reader, which the script of the pages keeps in a cookie, or UTC."""
-    try:
-        return ZoneInfo(request.cookies["zone"])
-    except (KeyError, OSError, ValueError):
-        return UTC
 
 
 def in_zone(values: dict[str, Any], zone: tzinfo) -> dict[str, Any]:

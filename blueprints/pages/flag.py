@@ -1,8 +1,9 @@
 """A flag: its environments and strategies, its variants, tags, parents, usage and events."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app, redirect
@@ -11,14 +12,13 @@ from werkzeug.wrappers import Response as Redirect
 from blueprints.pages.constraints import join
 from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.flag_text import group_states, rows_of, state_of, useless
-from blueprints.pages.flag_usage import read_usage
 from blueprints.pages.newest_change import FLAG, newest_change
 from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project
 from sql import event_search
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
-from sql.flags import dependencies, records, stages
+from sql.flags import dependencies, records, stages, usage
 from sql.projects import list as project_list
 
 bp = Blueprint("flag", __name__)
@@ -26,6 +26,7 @@ bp = Blueprint("flag", __name__)
 # What the page shows. The event log has all events, and the API all usage.
 EVENTS_SHOWN = 20
 USAGE_SHOWN = 50
+USAGE_DAYS = 7
 # The form accepts other parents too.
 PARENTS_OFFERED = 200
 # The environments to which a strategy can be copied by its menu. The page Compare copies to all of them.
@@ -131,6 +132,30 @@ def newest_events(conn: Connection, reader: Reader, name: str) -> dict[str, Any]
     """Return the newest events of a flag and their total. None are shown if they are too large for one page."""
     found = event_search.search(conn, {"feature": name}, reader.actor.visible, limit=EVENTS_SHOWN, offset=0)
     return json.loads(found or '{"events": [], "total": 0}')
+
+
+def read_usage(conn: Connection, name: str, viewer: int | None) -> dict[str, Any]:
+    """Return how often applications got "on" (yes) and "off" (no) in the last days.
+
+    bars: by environment, the numbers of each day of UTC. usage: by environment and application, the busiest first.
+    """
+    now = datetime.now(UTC)
+    days = [now.date() - timedelta(days=back) for back in reversed(range(USAGE_DAYS))]
+    hours = 24 * (USAGE_DAYS - 1) + now.hour + 1
+    found = json.loads(usage.get_raw(conn, name, viewer, hours, "day") or '{"data": []}')["data"]
+    counts = Counter[tuple[str, str, date]]()
+    totals: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in found:
+        environment, day = row["environment"], datetime.fromisoformat(row["timestamp"]).date()
+        total = totals.setdefault((environment, row["appName"]), row | {"yes": 0, "no": 0, "variants": Counter[str]()})
+        total["variants"].update(row["variants"])
+        for answer in ("yes", "no"):
+            counts[environment, answer, day] += row[answer]
+            total[answer] += row[answer]
+    bars = {
+        name: {answer: [counts[name, answer, day] for day in days] for answer in ("yes", "no")} for name, _ in totals
+    }
+    return {"bars": bars, "usage": sorted(totals.values(), key=lambda total: -total["yes"] - total["no"])}
 
 
 def moved(strategies: list[dict[str, Any]], index: int, step: int) -> list[dict[str, Any]]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from markupsafe import Markup
 
 from blueprints.pages.constraints import join
 from blueprints.pages.strategy_text import sentence
-from rules.ramp_plans import Plan, recognise
+from rules.ramp_plans import Plan, conditions, recognise
 
 Json = Mapping[str, Any]
 
@@ -41,7 +41,13 @@ class Row:
         strategy = self.strategy
         share = "100" if strategy["name"] == "default" else strategy["parameters"].get("rollout")
         known = strategy["name"] in ("default", "flexibleRollout") and share == "100"
-        return self.is_active and known and not strategy["constraints"] and not strategy["segments"]
+        return self.is_active and known and not (strategy["segments"] or conditions(strategy, datetime.now(UTC)))
+
+    def in_words(self, rows: "Sequence[Row]") -> Markup:
+        """Return for whom it is on, or who gets its variants if a later one of the rows is on for everybody."""
+        full = next((row for row in rows if row.is_for_everybody), self)
+        only_variant = self.strategy["variants"] and self.is_active and rows.index(self) < rows.index(full)
+        return self.said.replace("On for", "Variant for", 1) if only_variant else self.said
 
 
 def rows_of(strategies: Sequence[dict[str, Any]], segments: Mapping[int, str], now: datetime) -> list[Row]:
@@ -55,6 +61,24 @@ def rows_of(strategies: Sequence[dict[str, Any]], segments: Mapping[int, str], n
         found.append(Row(f"{place}–{last}" if plan else str(place), sentence(strategy, segments), strategy, plan))
         place = last + 1
     return found
+
+
+def texts_of(strategies: Sequence[dict[str, Any]], segments: Mapping[int, str]) -> list[Markup]:
+    """Return for whom each strategy of an environment is on, as Row.in_words() says it. segments: names by id."""
+    rows = [Row(str(place), sentence(one, segments), one, None) for place, one in enumerate(strategies, start=1)]
+    return [row.in_words(rows) for row in rows]
+
+
+def without_effect(id: str | None, strategy: Json, rows: Sequence[Row]) -> str:
+    """Return why a strategy of the form adds no users to the others, or an empty text. id: None for a new one."""
+    others = [row for row in rows if id not in row.ids]
+    full = next((row for row in others if row.is_for_everybody), None)
+    if full is None or strategy.get("disabled"):
+        return ""
+    is_earlier = any(id in row.ids for row in rows[: rows.index(full)])
+    chooses = is_earlier and (strategy.get("variants") or any(row.strategy["variants"] for row in others))
+    effect = "only chooses the variant" if chooses else "strategy changes nothing"
+    return f"Strategy {full.number} is on for everybody, so this {effect}."
 
 
 def useless(rows: Sequence[Row]) -> str:

@@ -80,7 +80,7 @@ def plots_of(trends: Mapping[str, Any], names: Mapping[str, str]) -> list[Plot]:
     # Production has the style that is violet.
     styles = {"production": 3, "development": 0, "test": 1, "preproduction": 4}
     changes = [Series(name, values, styles.get(name, 5)) for name, values in types.items()]
-    states = {"total": "All", "active": "Active", "potentiallyStale": "Potentially stale", "stale": "Stale"}
+    states = {"total": "All", "active": "Active", "potentiallyStale": "Old", "stale": "Stale"}
     return [
         total("flagTrends", "Flags", "flags", states),
         by_project("projectFlagTrends", "Flags by project", "flags", "total"),

@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from flask import Response, current_app, g, render_template, request
 from werkzeug.exceptions import Forbidden, HTTPException, NotFound
@@ -15,7 +16,7 @@ from werkzeug.exceptions import Forbidden, HTTPException, NotFound
 from blueprints.pages.assets import asset
 from rules import undo
 from rules.access import Actor, Caller, require
-from serving.version import VERSION
+from serving.version import COMMIT, VERSION
 from sql import account
 from sql.database import Connection
 
@@ -44,7 +45,6 @@ ICONS = {
     "check": "M3 8.5L6.5 12 13 4.5",
     "warn": "M8 2.5L14.5 13.5h-13zM8 6.5v3M8 11.6v.01",
     "info": "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 7.5V11M8 5v.01",
-    "filter": "M2.5 4h11M5 8h6M7 12h2",
     "copy": "M6 6h7v7H6zM10 6V3H3v7h3",
     "undo": "M6 4L3 7l3 3M3 7h6a4 4 0 0 1 0 8H8",
 }
@@ -150,12 +150,12 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         keys_off=request.cookies.get("keys") == "off",
         icons=ICONS,
         initials=initials,
-        time_text=partial(time_text, now=now),
+        time_text=partial(time_text, now=now.astimezone(zone_of_reader())),
         segment=segment,
         json_text=json.dumps,
         fit_lines=fit_lines,
         user_name=user_name,
-        version=VERSION,
+        version=f"{VERSION} ({COMMIT})" if COMMIT else VERSION,
         most_projects=MOST_PROJECTS,
     )
     response = Response(text, status, mimetype="text/html")
@@ -163,6 +163,14 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
     # With no-referrer, browsers send "Origin: null" with forms, and forms of other sites would look the same.
     response.headers["Referrer-Policy"] = "same-origin"
     return response
+
+
+def zone_of_reader() -> tzinfo:
+    """Return the time zone of the reader, which the script of the pages keeps in a cookie, or UTC."""
+    try:
+        return ZoneInfo(request.cookies["zone"])
+    except (KeyError, OSError, ValueError):
+        return UTC
 
 
 def segment(value: str | int) -> str:
@@ -192,8 +200,11 @@ def initials(name: str) -> str:
     return "".join(word[0] for word in name.split()[:2]).upper()
 
 
-def time_text(iso: str, now: datetime) -> str:
-    """Return how long ago a time was, such as "8 min ago". More than 30 days ago or in the future, return its date."""
+def time_text(iso: str, now: datetime, *, of_event: bool = False) -> str:
+    """Return how long ago a time was, such as "8 min ago". More than 30 days ago or in the future, return its date.
+
+    of_event: after a day, return the day and the time of day in the zone of now, such as "yesterday 21:45".
+    """
     time = datetime.fromisoformat(iso)
     passed = now - time
     if timedelta(0) <= passed <= timedelta(days=30):
@@ -202,5 +213,9 @@ def time_text(iso: str, now: datetime) -> str:
             return "just now"
         if minutes < 60:
             return f"{minutes} min ago"
+        if of_event and minutes >= 24 * 60:
+            time = time.astimezone(now.tzinfo)
+            is_yesterday = time.date() == now.date() - timedelta(days=1)
+            return f"{'yesterday' if is_yesterday else f'{time.day} {time:%b}'} {time:%H:%M}"
         return f"{minutes // 60} h ago" if minutes < 24 * 60 else f"{minutes // (24 * 60)} d ago"
     return f"{time.day} {time:%b %Y}" + (f" {time:%H:%M} UTC" if passed < timedelta(0) else "")

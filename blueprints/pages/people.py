@@ -13,12 +13,10 @@ from rules.access import id_in_path
 from sql.database import connection
 from sql.people import groups, service_accounts, user_records
 
-users_bp = Blueprint("users", __name__)
-groups_bp = Blueprint("groups", __name__)
-service_accounts_bp = Blueprint("service_accounts", __name__)
+bp = Blueprint("people", __name__)
 
 
-@users_bp.get("/admin/users")
+@bp.get("/admin/users")
 def show_users() -> Response:
     """Show the users, with their root roles and their last logins."""
     with connection() as conn:
@@ -28,7 +26,7 @@ def show_users() -> Response:
     return page("admin/users.html", **choices(body["rootRoles"]), **list_page(users, "name", "username", "email"))
 
 
-@groups_bp.get("/admin/groups")
+@bp.get("/admin/groups")
 def show_groups() -> Response:
     """Show the groups, by name."""
     with connection() as conn:
@@ -38,7 +36,7 @@ def show_groups() -> Response:
     return page("admin/groups.html", **choices(roles), **list_page(body["groups"], "name"))
 
 
-@groups_bp.get("/admin/groups/<group_id>")
+@bp.get("/admin/groups/<group_id>")
 def show_group(group_id: str) -> Response:
     """Show a group with its members."""
     with connection() as conn:
@@ -60,7 +58,7 @@ def show_group(group_id: str) -> Response:
     )
 
 
-@service_accounts_bp.get("/admin/service-accounts")
+@bp.get("/admin/service-accounts")
 def show_service_accounts() -> Response:
     """Show the service accounts with their tokens."""
     with connection() as conn:

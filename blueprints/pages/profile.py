@@ -9,6 +9,7 @@ from blueprints.pages.page import page, require_reader
 from sql import account
 from sql.database import connection
 from sql.people import past_passwords, personal_tokens
+from sql.projects import list as project_list
 from validators.people.users import PASSWORD_MAX_BYTES
 
 # The choices for the expiry of a token, in days.
@@ -24,10 +25,12 @@ def show_profile() -> Response:
         reader = require_reader(conn)
         profile = json.loads(account.get_profile(conn, reader.user_id) or "{}")
         tokens = json.loads(personal_tokens.list_of_user(conn, reader.user_id))["pats"]
+        names = project_list.names_by_id(conn, reader.actor.viewer)
     now = datetime.now(UTC)
     return page(
         "account/profile.html",
         profile=profile,
+        names=names,
         tokens=tokens,
         lifetimes=[(text, (now + timedelta(days=days)).isoformat(timespec="seconds")) for text, days in LIFETIMES],
         most_tokens=current_app.config["MAX_PERSONAL_TOKENS"],

@@ -1,4 +1,4 @@
-"""A project: its flags, live or archived."""
+"""A project: its flags, live, archived or to clean up."""
 
 import json
 from collections import Counter
@@ -14,6 +14,7 @@ from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.plain_forms import refuse_other_sites
 from rules.exports import export_flags
+from serving.request_data import load_query
 from serving.responses import bounded, export_response
 from sql.catalog import flag_types, tag_types
 from sql.database import Connection, connection, transaction
@@ -44,6 +45,15 @@ STATES = {"active": "active", "stale": "stale", "old": "too old for its type"}
 STATUSES = (("enabled", "on"), ("disabled", "off"))
 # Filters with several values: keys of the flag search.
 LISTS = ("type", "states", "tag_any", "favorite", "status")
+# A title and a hint for each group of flags to clean up.
+CLEANUP_GROUPS = {
+    "stale": ("Stale", "The decision is made. They lower the health of the project."),
+    "old": ("Too old for their type", "Flags of these types should not live so long. They lower the health too."),
+    "unused": ("Not asked for in 30 days", "Applications used them before."),
+    "never": ("Never used", "No application has ever asked, though applications ask for other flags."),
+    "bulk": ("Perhaps used by pages", "No application has asked in 30 days, but pages read all flags at once."),
+    "everybody": ("On for everybody for 60 days", "The decision is made: keep the new code, and remove the flag."),
+}
 # Tags that the filter offers: the most frequent ones of the listed flags. The search finds the others.
 TAGS_OFFERED = 20
 
@@ -133,6 +143,24 @@ def show_archived_flags(project_id: str) -> Response:
         found = search(conn, reader, project_id, "archived", filters.values)
         project = read_tabs(conn, project_id, reader)
     return page("project/archive.html", 400 if filters.errors else 200, project=project, **found, filters=filters)
+
+
+@bp.get("/projects/<project_id>/cleanup")
+def show_cleanup(project_id: str) -> Response:
+    """Show the flags to clean up, by reason."""
+    with connection() as conn:
+        reader = require_reader(conn, project=project_id)
+        offset = load_query(ListQuery)["offset"]
+        project = read_project(conn, project_id, reader)
+        found = json.loads(cleanup.list_flags(conn, project_id, reader.user_id, PAGE_SIZE, offset))
+    project["cleanup"] = sum(found["counts"].values())
+    groups = [
+        (*texts, found["counts"].get(reason), [flag for flag in found["flags"] if flag["reason"] == reason])
+        for reason, texts in CLEANUP_GROUPS.items()
+    ]
+    return page(
+        "project/cleanup.html", project=project, found=found, groups=groups, cell=cell, offset=offset, limit=PAGE_SIZE
+    )
 
 
 def read_tabs(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:

@@ -26,9 +26,11 @@ def show_segments() -> Response:
     with connection() as conn:
         reader = require_reader(conn)
         found = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
+        names = project_list.names_by_id(conn, reader.actor.viewer)
     creators = ("ADMIN", "CREATE_SEGMENT", PROJECT_PERMISSION)
     may_create = any(held["permission"] in creators for held in reader.permissions)
-    return page("admin/segments.html", describe=describe, may_create=may_create, **list_page(found, "name"))
+    context = {"describe": describe, "may_create": may_create, "names": names}
+    return page("admin/segments.html", **context, **list_page(found, "name"))
 
 
 @bp.get("/admin/segments/new")

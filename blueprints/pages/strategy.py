@@ -9,7 +9,7 @@ from flask import Blueprint, Response, abort, request
 from werkzeug.exceptions import BadRequest
 
 from blueprints.pages.constraints import MOST_VALUES, constraint_choices, describe, join
-from blueprints.pages.flag_text import rows_of
+from blueprints.pages.flag_text import Row, rows_of, without_effect
 from blueprints.pages.newest_change import STRATEGY, newest_change
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.project import read_project
@@ -51,8 +51,9 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
         found = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
         project = read_project(conn, project_id, reader)
         context = form_context(conn, reader, project, feature_name, environment)
-    number = len(json.loads(found)) + 1
-    return page("flag/strategy.html", is_new=True, number=number, **context)
+    every = json.loads(found)
+    warning = without_effect(None, context["strategy"], rows_of(every, {}, datetime.now(UTC)))
+    return page("flag/strategy.html", is_new=True, number=len(every) + 1, warning=warning, **context)
 
 
 @bp.get(f"{STRATEGIES}/<strategy_id>")
@@ -68,11 +69,11 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
         row = next((row for row in rows if strategy_id in row.ids), None) or abort(404, NO_STRATEGY)
         project = read_project(conn, project_id, reader)
         context = form_context(conn, reader, project, feature_name, environment, row.plan or row.strategy)
-        same = {"id": strategy_id}
         context |= newest_change(
-            conn, reader, found.version, STRATEGY, same, feature=feature_name, environment=environment
+            conn, reader, found.version, STRATEGY, {"id": strategy_id}, feature=feature_name, environment=environment
         )
-    return page("flag/strategy.html", is_new=False, number=row.number, **context)
+    warning = without_effect(strategy_id, context["strategy"], rows)
+    return page("flag/strategy.html", is_new=False, number=row.number, warning=warning, **context)
 
 
 @bp.post(f"{STRATEGIES}/preview")
@@ -82,20 +83,21 @@ def describe_strategy(project_id: str, feature_name: str, environment: str) -> R
         reader = require_reader(
             conn, "CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment
         )
-        if strategies.get_list(conn, project_id, feature_name, environment) is None:
-            abort(404, NO_FLAG_THERE)
+        every = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
         found = list_segments(conn, reader, [], project_id)
-    return page("flag/preview.html", **preview_of_body({one["id"]: one["name"] for one in found}))
+    names = {one["id"]: one["name"] for one in found}
+    return page("flag/preview.html", **preview_of_body(names, rows_of(json.loads(every), names, datetime.now(UTC))))
 
 
-def preview_of_body(names: dict[int, str]) -> dict[str, Any]:
+def preview_of_body(names: dict[int, str], rows: Sequence[Row]) -> dict[str, Any]:
     """Return the text of the strategy in the body, or its problem: in a success, because browsers log errors."""
     try:
         body = load(Preview())
     except BadRequest as error:
         return {"problem": error.description}
     steps = [(step["percent"], step.get("at")) for step in body.get("steps", [])]
-    return {"text": sentence(body, names) + later(steps[1:], body.get("until"))}
+    text = sentence(body, names) + later(steps[1:], body.get("until"))
+    return {"text": text, "warning": without_effect(body.get("replaces"), body, rows)}
 
 
 def form_context(
@@ -108,12 +110,16 @@ def form_context(
 ) -> dict[str, Any]:
     """Return the strategy and what its form offers: types with their parameters, context fields, segments.
 
-    item: None for a new strategy. The parameter type of the address chooses another type. Each type has parameters of
-    its own: those of the strategy are of its stored type. Raise 404 if the strategy type does not exist.
+    item: None for a new strategy, which begins as the default strategy of the environment. The parameter type of the
+    address chooses another type. Each type has parameters of its own: those of the strategy are of its stored type.
+    Raise 404 if the strategy type does not exist.
     """
-    defaults = {"rollout": "100", "stickiness": project["defaultStickiness"], "groupId": flag}
+    stored = {one["environment"]: one.get("defaultStrategy") for one in project["environments"]}.get(environment)
+    # The database can contain default strategies of types that no longer exist.
+    default = {**stored, "disabled": False} if stored and stored["name"] == NEW["name"] else {"parameters": {}}
+    defaults = {"rollout": "100", "stickiness": project["defaultStickiness"], **default["parameters"], "groupId": flag}
     plan = item if isinstance(item, Plan) else None
-    strategy: dict[str, Any] = item if isinstance(item, dict) else NEW | {"parameters": defaults}
+    strategy: dict[str, Any] = item if isinstance(item, dict) else NEW | default | {"parameters": defaults}
     if plan:
         strategy = plan.strategy | {"parameters": plan.strategy["parameters"] | {"rollout": str(plan.steps[0].percent)}}
     known = json.loads(context_fields.list_all(conn))

@@ -29,11 +29,11 @@ def sentence(strategy: Mapping[str, Any], segments: Mapping[int, str]) -> Markup
     text = Markup("<strong>On for {}</strong>").format(audience(strategy, is_limited=bool(others or ids)))
     if others:
         text += escape(f" where {join([describe(one, most=MOST_VALUES) for one in others], 'and')}")
-    for one in times:
-        text += Markup(', {} <time datetime="{}">{}</time>').format(TIMES[one["operator"]], one["value"], as_time(one))
     if ids:
         named = join([segments.get(number, str(number)) for number in ids], "and")
-        text += escape(f", in the segment{'s' if len(ids) > 1 else ''} {named}")
+        text += escape(f"{',' if others or ',' in text else ''} in the segment{'s' if len(ids) > 1 else ''} {named}")
+    for one in times:
+        text += Markup(', {} <time datetime="{}">{}</time>').format(TIMES[one["operator"]], one["value"], as_time(one))
     return text
 
 
@@ -51,7 +51,7 @@ def audience(strategy: Mapping[str, Any], *, is_limited: bool) -> str:
         return f"those whom the strategy type {name} chooses{' by ' if values else ''}{join(values, 'and')}"
     share, stickiness = parameters.get("rollout", "100"), parameters.get("stickiness", "default")
     if name == "default" or share == "100":
-        return "all users" if is_limited else "everybody"
+        return "users" if is_limited else "everybody"
     if not PERCENTAGE.fullmatch(share):
         return f"no user, because {share or 'nothing'} is not a whole number of percent"
     whom = {"random": "requests", "default": "users", "userId": "users", "sessionId": "sessions"}

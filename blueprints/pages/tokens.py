@@ -16,17 +16,16 @@ from sql.tokens import api_tokens, signup_tokens
 from validators.tokens.api_tokens import KINDS
 from validators.tokens.signup_tokens import DEFAULT_LIFETIME
 
-api_tokens_bp = Blueprint("api_tokens", __name__)
-signup_tokens_bp = Blueprint("signup_tokens", __name__)
+bp = Blueprint("tokens", __name__)
 
 
-@api_tokens_bp.get("/admin/api-tokens")
+@bp.get("/admin/api-tokens")
 def show_api_tokens() -> Response:
     """Show the tokens of the types that the reader may read, without their secrets."""
     with connection() as conn:
         reader = require_reader(conn, *permissions("READ"))
         tokens = json.loads(api_tokens.list_all(conn, readable_kinds(reader.actor)))["tokens"]
-        projects = project_list.list_all(conn, archived=False, viewer=reader.actor.viewer, user_id=reader.user_id)
+        names = project_list.names_by_id(conn, reader.actor.viewer)
         known = json.loads(environments.list_all(conn))["environments"]
     # The first one is chosen at the beginning. backend is another word for client.
     creatable = [kind for kind in ("client", "frontend", "admin") if reader.may(permission("CREATE", kind))]
@@ -36,15 +35,14 @@ def show_api_tokens() -> Response:
         creatable=creatable,
         deletable=deletable,
         editable=[kind for kind in KINDS if kind != "admin" and reader.may(permission("UPDATE", kind))],
-        projects=[
-            ("projects", record["id"], record["name"], record["id"]) for record in json.loads(projects)["projects"]
-        ],
+        names=names,
+        projects=[("projects", id_, name, id_) for id_, name in names.items()],
         env_types={environment["name"]: environment["type"] for environment in known},
         **list_page(tokens, "tokenName"),
     )
 
 
-@signup_tokens_bp.get("/admin/signup-tokens")
+@bp.get("/admin/signup-tokens")
 def show_signup_tokens() -> Response:
     """Show the signup tokens with their links and the users who signed up, newest first."""
     with connection() as conn:

@@ -8,13 +8,14 @@ const byId = (id) => document.getElementById(id);
 const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 // Let the page react as if somebody had typed.
 const notify = (element) => element.dispatchEvent(new Event("input", { bubbles: true }));
+// Replace {name} in an address by values of the record, percent-encoded.
+const fill = (address, record) => address.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(record?.[key] ?? ""));
 // The item of a list or the form that contains a control.
 const owner = (element) => element.parentElement.closest("[data-item], form");
-const keep = (name, value) => {
-  document.cookie = `${name}=${value}; path=${root.dataset.base || "/"}; max-age=${value ? 31536000 : 0}; samesite=lax`;
-};
+const keep = (name, value) => { document.cookie = `${name}=${value}; path=${root.dataset.base || "/"}; max-age=${value ? 31536000 : 0}; samesite=lax`; };
 const controls = "input[name], select[name], textarea[name]";
 const sendsJSON = { "Content-Type": "application/json" };
+const localText = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // The value of a control, or undefined if it is not sent.
@@ -72,26 +73,29 @@ function controlOf(form, path) {
     keys.splice(0, 2);
   }
   const name = keys.join(".");
-  const isNamed = (control) => control.name === name || control.name.startsWith(`${name}.`);
-  const named = $$(controls, place).filter((control) => control.type !== "hidden" && isNamed(control));
+  const named = $$(controls, place).filter((control) => control.type !== "hidden" && `${control.name}.`.startsWith(`${name}.`));
   return named.find((control) => !control.disabled) ?? (place === form ? null : $(controls, place));
 }
 
-// Show the message of a refusal beside the fields that it names, while somebody types only if they were typed, and the rest.
+// Show the message of a refusal beside the fields that it names, and the rest. While somebody types, not at the next fields of their row.
 function refuse(form, message, isTyping = false) {
   for (const problem of $$(".problem.sent", form)) problem.remove();
-  for (const control of $$("[aria-invalid]", form)) control.removeAttribute("aria-invalid");
+  for (const control of $$("[aria-invalid]", form)) {
+    control.removeAttribute("aria-invalid");
+    control.setAttribute("aria-describedby", control.hints);
+  }
   const rest = [];
   for (const part of message ? message.split(/; (?=[\w.]+: )/) : []) {
     const [, path, text] = part.match(/^([\w.]+): (.*)$/s) ?? [];
     const control = path && controlOf(form, path);
     if (!control) rest.push(part);
-    if (!control || (isTyping && !control.isTyped)) continue;
+    if (!control || (isTyping && !control.isTyped && owner(control).contains(document.activeElement))) continue;
     const problem = make("p", { className: "problem sent", id: `problem-${$$(".problem").length}` });
     problem.textContent = text.charAt(0).toUpperCase() + text.slice(1);
-    (control.closest(".row, .percent, .checks, label") ?? control).after(problem);
+    (control.closest(".checks") ?? control.closest(".row, .percent, label") ?? control).after(problem);
     control.setAttribute("aria-invalid", "true");
-    control.setAttribute("aria-describedby", problem.id);
+    control.hints ??= control.getAttribute("aria-describedby") ?? "";
+    control.setAttribute("aria-describedby", `${control.hints} ${problem.id}`);
   }
   const place = $(".refusal", form);
   place.textContent = isTyping ? "" : rest.join("; ");
@@ -108,8 +112,7 @@ function ask(dialog) {
 
 // The selected rows of a table, and those that a form sends. "#" in its texts is how many they are.
 const selection = () => $$("main tbody :checked");
-const rowsFor = (form) => form.dataset.selected ? selection() : [];
-const counted = (form, text) => text.replace("#", rowsFor(form).length === 1 ? "1 flag" : `${rowsFor(form).length} flags`);
+const counted = (form, text) => form.dataset.selected ? text.replace("#", selection().length === 1 ? "1 flag" : `${selection().length} flags`) : text;
 
 // Ask the question of a form, if it has one. Return whether the form may be sent.
 function confirmed(form) {
@@ -121,35 +124,29 @@ function confirmed(form) {
   for (const element of [dialog, button]) element.classList.toggle("production", production !== undefined);
   $("h2", dialog).textContent = title ? counted(form, title) : `${button.textContent}?`;
   $("p", dialog).textContent = counted(form, confirm);
-  const lines = rowsFor(form).map((box) => make("li", { textContent: `${box.value}: ${box.dataset.risk}` }));
-  $("ul", dialog).replaceChildren(...lines);
+  $("ul", dialog).replaceChildren(...(form.dataset.selected ? selection() : []).map((box) => make("li", { textContent: `${box.value}: ${box.dataset.risk}` })));
   return ask(dialog);
 }
 
-// The line at the end of the page after a success. With the id of an event, it can be undone for 10 seconds.
+// The line at the end of the page after a success. With the id of an event, it can be undone for 10 seconds. link: a page that it offers.
 let fading;
-function toast(text, event) {
+function toast(text, event, link) {
   if (!text) return;
   $(".toasts").replaceChildren($("#toast").content.cloneNode(true));
   $(".toast span").textContent = text;
   $(".toast form").dataset.path = `${root.dataset.base}/api/admin/events/${event}/undo`;
   if (!event) $(".toast form").remove();
+  if (link) $(".toast a").href = link; else $(".toast a").remove();
   clearTimeout(fading);
-  fading = setTimeout(() => $(".toast:not(:has(.refusal:not([hidden])))")?.remove(), event ? 10000 : 4000);
-}
-
-// Replace {name} in an address by values of the record, percent-encoded.
-function fill(address, record) {
-  return address.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(record?.[key] ?? ""));
+  fading = setTimeout(() => $(".toast:not(:has(.refusal:not([hidden])))")?.remove(), event || link ? 10000 : 4000);
 }
 
 // The only record of the list data-find that has the values of data-match, or undefined. The session has ended: null.
 async function find(form) {
-  const values = Object.entries(JSON.parse(form.dataset.match));
   const response = await fetch(form.dataset.find);
   if (response.status === 401) return null;
   const records = Object.values(await response.json()).find(Array.isArray) ?? [];
-  const found = records.filter((record) => values.every(([key, value]) => record[key] === value));
+  const found = records.filter((record) => Object.entries(JSON.parse(form.dataset.match)).every(([key, value]) => record[key] === value));
   return found.length === 1 ? found[0] : undefined;
 }
 
@@ -158,9 +155,8 @@ async function requestOf(form) {
   const { body: fixed, plan, selected, path, only, send: method } = form.dataset;
   let body = fixed ? JSON.parse(fixed) : read(form);
   if (plan) {
-    const { steps, until, replaces, name, parameters = {}, ...rest } = body;
+    const { steps, until, replaces, name, parameters = {}, parameters: { groupId, stickiness } = {}, ...rest } = body;
     const isPlan = steps.length > 1 || steps[0]?.at || until;
-    const { groupId, stickiness } = parameters;
     if (isPlan) return { method: "POST", path: plan, body: { ...rest, steps, until, replaces, groupId, stickiness } };
     body = { ...rest, name, parameters };
   }
@@ -171,8 +167,8 @@ async function requestOf(form) {
   return record && { method, path: fill(path, record), body: isEmpty ? undefined : body };
 }
 
-// again: the question was answered already.
 let isLeaving = false;
+// again: the question was answered already.
 async function send(form, again = false) {
   if (form.getAttribute("aria-busy") === "true") return;
   if (!again && !await confirmed(form)) return;
@@ -184,8 +180,7 @@ async function send(form, again = false) {
     if (request === null) return expired(form);
     if (!request) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
     const { method, path, body } = request;
-    const headers = body ? { ...sendsJSON } : {};
-    if (form.dataset.ifMatch) headers["If-Match"] = `"${form.dataset.ifMatch}"`;
+    const headers = { ...body && sendsJSON, ...form.dataset.ifMatch && { "If-Match": `"${form.dataset.ifMatch}"` } };
     const response = await fetch(path, { method, headers, body: JSON.stringify(body) });
     const result = await response.json().catch(() => null);
     // The session has ended, unless the message is about a field: a wrong old password.
@@ -201,15 +196,13 @@ async function send(form, again = false) {
   }
 }
 
-async function expired(form) {
-  if (await ask($("#expired"))) send(form, true);
-}
+const expired = async (form) => await ask($("#expired")) && send(form, true);
+// The form of another copy of this page that sends the same request.
+const twin = ({ dataset: { path, send } }, page) => $$("form[data-send]", page).find((form) => form.dataset.path === path && form.dataset.send === send);
 
 // Somebody else has changed the record of a form. Show the newest change of the page as it is now, and ask: see it, or overwrite.
 async function overtaken(form, page) {
-  const { path, send: method } = form.dataset;
-  const isSame = (other) => other.dataset.path === path && other.dataset.send === method;
-  const same = page && $$("form[data-if-match]", page).find(isSame);
+  const same = page && twin(form, page);
   if (!same) return refuse(form, "Somebody has changed this meanwhile, and you can no longer change it.");
   const dialog = $("#changed");
   $(".what", dialog).replaceChildren($("#newest-change", page).content);
@@ -228,31 +221,35 @@ async function done(form, record, event) {
   form.closest("dialog")?.close();
   if (show) {
     for (const field of $$(`#${show} [data-field]`)) field.textContent = record[field.dataset.field] ?? "";
-    byId(show).addEventListener("close", refresh, { once: true });
+    byId(show).addEventListener("close", () => refresh(form), { once: true });
     byId(show).showModal();
   } else if (then) {
     isLeaving = true;
     sessionStorage.toast = JSON.stringify([text, event]);
     location.assign(fill(then, record));
   } else {
-    await refresh();
-    toast(text, event);
+    await refresh(form);
+    toast(text, event, form.dataset.link);
   }
 }
 
 // This page as the server has it now, or null.
 async function current() {
   const response = await fetch(location.href);
-  if (!response.ok || response.redirected) return null;
-  return new DOMParser().parseFromString(await response.text(), "text/html");
+  return response.ok && !response.redirected ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
 }
 
-// Load this page again in place. The focus, open details and the scroll position stay.
-async function refresh() {
+// Load this page again in place. The focus, open details, the scroll position and other forms with typed text stay.
+async function refresh(form) {
   const page = await current();
   if (!page) return location.reload();
-  const focused = document.activeElement?.id;
+  const focused = form.dataset.focus ?? document.activeElement?.id;
   const open = $$("details[open][id]").map((element) => element.id);
+  for (const other of $$("main form:not(dialog *)").filter((one) => one !== form && $$("*", one).some((element) => element.isTyped))) {
+    const fresh = twin(other, page);
+    if (fresh && form.dataset.ifMatch && form.dataset.ifMatch === other.dataset.ifMatch) other.dataset.ifMatch = fresh.dataset.ifMatch;
+    fresh?.replaceWith(other);
+  }
   $("main").replaceWith(document.adoptNode($("main", page)));
   for (const id of open) byId(id)?.setAttribute("open", "");
   prepare($("main"));
@@ -270,8 +267,7 @@ function prepare(part) {
     element.title = `${format.format(time)} (${element.dateTime.slice(0, 19).replace("T", " ")} UTC)`;
   }
   for (const field of $$("input[data-time]", part)) {
-    const time = new Date(field.dataset.time);
-    field.shown = field.value = new Date(time - time.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    field.shown = field.value = localText(Date.parse(field.dataset.time));
     showUTC(field);
   }
   for (const list of $$("table[data-list=variants]", part)) weigh(list);
@@ -287,19 +283,18 @@ document.addEventListener("DOMContentLoaded", () => {
   delete sessionStorage.toast;
   const palette = $("#palette");
   if (!palette) return;
-  $("input", palette).addEventListener("input", () => { clearTimeout(searching); searching = setTimeout(search, 120); });
-  palette.addEventListener("keydown", (event) => {
+  $("input", palette).addEventListener("input", () => { clearTimeout(searching); searching = setTimeout(search, 120); chosen = -1; });
+  palette.addEventListener("keydown", async (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) { event.preventDefault(); choose(chosen + step); }
-    if (event.key === "Enter") results()[chosen]?.click();
+    if (event.key === "Enter") { if (chosen < 0) await search(); results()[chosen]?.click(); }
   });
   $("#find").addEventListener("mousedown", (event) => { event.preventDefault(); openPalette(); });
   $("#find").addEventListener("input", (event) => { openPalette(event.target.value); event.target.value = ""; });
 });
 
-// The palette: the server renders the results, and the newest answer wins.
-let searching;
-let chosen = 0;
+// The palette: the server renders the results, and the newest answer wins. chosen: -1 until the results of the present text are there.
+let searching, chosen = -1;
 const results = () => $$("#found [role=option]");
 
 function choose(place) {
@@ -326,16 +321,13 @@ function openPalette(text = "") {
   if (!palette || palette.open) return;
   palette.showModal();
   $("input", palette).value = text;
+  chosen = -1;
   searching = setTimeout(search);
 }
 
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
-  if (key === "Enter" && "pick" in target.dataset && target.value) {
-    event.preventDefault();
-    pick(target);
-    target.reportValidity();
-  }
+  if (key === "Enter" && "pick" in target.dataset && target.value) { event.preventDefault(); pick(target); target.reportValidity(); }
   if ((event.ctrlKey || event.metaKey) && key === "k") { event.preventDefault(); return openPalette(); }
   if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit();
   if (key === "Escape") for (const menu of $$(".menu[open]")) { menu.open = false; $("summary", menu).focus(); }
@@ -360,6 +352,9 @@ document.addEventListener("submit", (event) => {
     event.target.setAttribute("aria-busy", "true");
   }
 });
+
+// What is typed into a number replaces it, also after a click.
+document.addEventListener("click", ({ target }) => target.type === "number" && target.select());
 
 document.addEventListener("input", (event) => {
   const control = event.target;
@@ -390,8 +385,7 @@ document.addEventListener("input", (event) => {
 function showChosen(control) {
   const inverted = control.selectedOptions?.[0].dataset.inverted;
   if (inverted) $("[name=inverted]", control.parentElement).value = inverted;
-  for (const element of $$("[data-for]", owner(control))) {
-    if (owner(element) !== owner(control)) continue;
+  for (const element of $$("[data-for]", owner(control)).filter((one) => owner(one) === owner(control))) {
     element.hidden = !element.dataset.for.split(" ").includes(control.value);
     for (const inner of $$(controls, element)) inner.disabled = element.hidden;
   }
@@ -406,6 +400,7 @@ document.addEventListener("click", (event) => {
     const list = $(`[data-list="${add}"]`, owner(button));
     list.append(byId(template ?? `new-${add}`).content.cloneNode(true));
     $(controls, list.lastElementChild)?.focus();
+    if (add === "steps") schedule($$("[name=at]", list));
     notify(list);
   } else if ("remove" in button.dataset) {
     const list = button.closest("[data-list]");
@@ -419,13 +414,10 @@ document.addEventListener("click", (event) => {
     getSelection().selectAllChildren(byId(copy));
     const said = document.execCommand("copy") ? "Copied" : "Press Ctrl+C to copy";
     if (button.ariaLabel) toast(`${said}.`); else button.textContent = said;
-  } else if (open) {
-    byId(open).showModal();
-  } else if ("clear" in button.dataset) {
-    for (const box of $$("table :checked")) box.checked = false;
-  } else if ("close" in button.dataset) {
-    button.closest("dialog").close();
   }
+  if (open) byId(open).showModal();
+  if ("clear" in button.dataset) for (const box of $$("table :checked")) box.checked = false;
+  if ("close" in button.dataset) button.closest("dialog").close();
 });
 
 // What is chosen in a field with data-pick becomes a chip: the option with the text, or the only one that contains it.
@@ -444,18 +436,27 @@ function pick(field) {
   chip.children[1].textContent = hint;
   $("button", chip).ariaLabel = `Remove ${name}`;
   if (!$$("[data-item]", place).some((item) => item.dataset.value === value)) place.append(chip);
-  field.value = "";
-  field.required = false;
+  Object.assign(field, { value: "", required: false });
   notify(place);
 }
 
-document.addEventListener("change", (event) => "pick" in event.target.dataset && pick(event.target));
+// A chip moves what follows it. It waits until the mouse is released, so that a click on a button hits.
+let released;
+addEventListener("mousedown", () => { released = new Promise((release) => addEventListener("mouseup", release, { once: true })); }, true);
+document.addEventListener("change", async ({ target }) => { if ("pick" in target.dataset) { await released; pick(target); } });
 
 function showUTC(field) {
   const time = new Date(field.value);
   const place = $("[data-utc]", field.parentElement);
-  if (!place) return;
-  place.textContent = isNaN(time) ? zone : `${zone} · ${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  if (place) place.textContent = isNaN(time) ? zone : `${zone} · ${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+// A new step is a week after the one before it, or tomorrow at 9.
+function schedule(fields) {
+  const [field, before] = fields.reverse();
+  const time = new Date(before?.value || new Date().setHours(9, 0));
+  field.value = localText(time.setDate(time.getDate() + (before ? 7 : 1)));
+  showUTC(field);
 }
 
 // The field of a constraint. Its option has a description, a template with its values, and perhaps an operator.
@@ -480,9 +481,7 @@ function weigh(list, control) {
   const free = rows.filter(isFree);
   const rest = rows.reduce((left, row) => isFree(row) ? left : left - Math.round(10 * row.weight.value), 1000);
   if (control) for (const [place, row] of free.entries()) row.weight.value = Math.max(0, Math.floor((rest + place) / free.length)) / 10;
-  const bar = $(".share", list.parentElement);
-  bar.replaceChildren(...rows.map(() => make("i")));
-  for (const [place, row] of rows.entries()) bar.children[place].style.flexGrow = row.weight.value;
+  $(".share", list.parentElement).replaceChildren(...rows.map((row) => make("i", { style: `flex-grow: ${row.weight.value}` })));
 }
 
 let previewing;
@@ -491,8 +490,9 @@ async function preview(form) {
   const response = await fetch(form.dataset.preview, { method: "POST", headers: sendsJSON, body: JSON.stringify(read(form)) });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   if (number !== previewing || response.redirected || !response.ok) return;
-  refuse(form, $(".problem", page)?.textContent ?? "", true);
-  $("#preview").replaceChildren(...page.body.childNodes);
+  const problem = $(".problem", page)?.textContent ?? "";
+  refuse(form, problem, true);
+  $("#preview").replaceChildren(...(problem && !$("[aria-invalid]", form) ? ["Not complete yet."] : page.body.childNodes));
   prepare($("#preview"));
 }
 

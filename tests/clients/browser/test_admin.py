@@ -83,7 +83,7 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.press("Enter")
     window.find("button", "Remove Ada King")
     window.click("button", "Save group")
-    window.wait_for(TOAST, lambda text: text == "The group is saved.")
+    window.wait_for(TOAST, lambda text: text == "Group saved.")
     window.find("button", "Remove Ada King")
 
     # A service account with a token.

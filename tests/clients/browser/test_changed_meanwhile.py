@@ -59,3 +59,16 @@ def test_a_change_of_somebody_else_is_shown_and_not_overwritten_by_mistake(
     window.click("button", "See their version")
     window.wait_for_text("Last")
     assert change(demo) == "Last"
+
+
+@pytest.mark.slow
+def test_what_was_typed_in_another_form_of_the_page_stays(demo: Service, demo_url: str, window: Window) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/projects/checkout/settings")
+    window.type("Description", "Mine")
+    for button in ("Save pattern", "Save project, mode and flags"):
+        window.click("button", button)
+        window.wait_for("return document.querySelector('.toast span')?.innerText ?? ''", bool)
+        window.run("document.querySelector('.toast').remove()")
+    page = demo.get("/flags/api/admin/projects/checkout/overview", headers={"Authorization": ADMIN_KEY})
+    assert page.json["description"] == "Mine"

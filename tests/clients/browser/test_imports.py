@@ -28,7 +28,8 @@ def export(window: Window, folder: Path, menu: str, button: str) -> Any:
     file.unlink(missing_ok=True)
     window.click("DisclosureTriangleGrouped", menu)
     window.click("button", button)
-    wait_until(file.exists, "the file was saved")
+    # The browser creates it empty.
+    wait_until(lambda: file.exists() and file.stat().st_size > 0, "the file was saved")
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -61,6 +61,7 @@ def test_project_and_flag_are_created_switched_archived_and_revived(window: Wind
     window.click("button", "Create flag")
     window.wait_for(PROBLEM, lambda text: text.startswith("Must contain only A-Z"))
     assert window.focused() == "flag-name"
+    assert window.run("return document.activeElement.getAttribute('aria-describedby')") == "flag-name-hint problem-0"
     window.type("Name", "gift-wrap")
     window.click("button", "Create flag")
     window.wait_for_path("/projects/gift-cards/flags/gift-wrap")
@@ -121,11 +122,11 @@ def test_several_flags_are_tagged_marked_and_switched(window: Window, demo_url: 
     window.click("button", "Add tag")
     window.wait_for(TOAST, lambda text: text == "Tag added to 3 flags.")
     window.wait_for("return document.querySelectorAll('.tags[title*=q4-goal]').length", lambda number: number == 3)
-    for place, asks in (("staging", False), ("production", True)):
+    for place, dots in (("staging", ""), ("production", "…")):
         window.click("checkbox", "Select all 3 flags")
         window.click(MENU, "Switch off in")
-        window.click("button", place)
-        if asks:
+        window.click("button", place + dots)
+        if dots:
             assert "Each of them changes at once." in window.accept()
         window.wait_for(TOAST, lambda text, place=place: text == f"3 flags off in {place}.")
         assert set(window.run(CELLS, place)) == {"off"}
@@ -196,20 +197,21 @@ def test_token_works_until_it_is_deleted_and_its_secret_is_shown_once(
     window.log_in(demo_url, OWNER)
     window.visit("/projects/checkout/tokens")
     window.click("button", "New API token")
-    window.type("Name", "till <b>7</b>")
+    window.type("Name", "till #<b>7</b>")
     window.run(CHOOSE, "token-environment", "production")
     window.click("button", "Create API token")
     window.wait_for_text("Your new API token", "Authorization: checkout:production.")
     headers = {"Authorization": window.run(SECRET)}
     assert demo.get("/api/client/features", headers=headers).status == 200
     window.click("button", "Close")
-    window.find("button", "Delete till <b>7</b>")
-    assert "till &lt;b&gt;7&lt;/b&gt;" in window.run(SOURCE)
+    window.find("button", "Delete… till #<b>7</b>")
+    assert "till #&lt;b&gt;7&lt;/b&gt;" in window.run(SOURCE)
     for source in (SOURCE, "return document.documentElement.outerHTML"):
         assert headers["Authorization"] not in window.run(source)
-    window.click("button", "Delete till <b>7</b>")
+    window.click("button", "Delete… till #<b>7</b>")
     assert window.accept() == "Applications that use it stop getting flags."
-    window.wait_for("return document.body.innerText", lambda text: "till <b>7</b>" not in text)
+    window.wait_for(TOAST, lambda text: text == "The API token till #<b>7</b> is deleted.")
+    assert window.nodes("button", "Delete… till #<b>7</b>") == []
     assert demo.get("/api/client/features", headers=headers).status == 401
 
 
@@ -231,6 +233,16 @@ def test_role_is_given_and_taken_away(window: Window, demo_url: str) -> None:
     window.wait_for("return document.body.innerText", lambda text: "arun.mehta@brightcart.example" not in text)
 
 
+def test_role_is_given_by_one_click_after_typing_a_name(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, OWNER)
+    window.visit("/projects/checkout/access")
+    window.type("People and groups", "fatima", role="combobox")
+    window.click("button", "Give role")
+    window.wait_for(TOAST, lambda text: text == "The role is given.")
+    window.wait_for_text("fatima.zahra@brightcart.example")
+    assert window.focused() == "who"
+
+
 def test_a_project_is_cleaned_up(window: Window, demo_url: str) -> None:
     window.log_in(demo_url, OWNER)
     window.visit("/projects/checkout/cleanup")
@@ -246,5 +258,8 @@ def test_a_project_is_cleaned_up(window: Window, demo_url: str) -> None:
     assert " asked " in asked
     window.accept()
     # The toast is not in the main part of the page.
-    window.wait_for("return document.querySelector('.toasts').innerText", lambda text: text == "2 flags archived.")
+    window.wait_for(TOAST, lambda text: text == "2 flags archived.")
     assert not set(flags) & set(window.text().split())
+    window.click("link", "Show")
+    window.wait_for_path("/projects/checkout/archive")
+    assert set(flags) <= set(window.run(NAMES))

@@ -25,6 +25,11 @@ def test_flag_is_found_by_keyboard_among_all(window: Window, demo_url: str) -> N
     assert "production" in chosen
     window.press("Enter")
     window.wait_for_path("/projects/checkout/flags/checkout-one-page-kill-switch")
+    # Enter that comes before the results opens the first of them, not one of the text before.
+    window.press("/")
+    window.wait_for(RESULTS, bool)
+    window.press(*"checkout-one-page", "Enter")
+    window.wait_for_path("/projects/checkout/flags/checkout-one-page")
     # A page, by one letter. Escape closes the palette.
     window.press("/")
     window.press(*"clean checkout")

@@ -107,18 +107,27 @@ def test_a_fifth_of_one_country_gets_two_variants_by_keyboard(demo: Service, rea
     assert is_for_a_fifth_of_norway(strategy)
 
 
+def test_a_click_in_a_number_keeps_it_and_typing_replaces_it(demo: Service, reader: Window) -> None:
+    editor = Editor(demo, reader, "clicked")
+    share = "return document.querySelector('[name=\"parameters.rollout\"]').value"
+    reader.click("spinbutton", "Share of users in percent")
+    assert reader.run(share) == "100"
+    reader.write("30")
+    editor.says("On for 30 % of users")
+
+
 def test_a_date_is_stored_with_the_zone_of_the_reader(demo: Service, reader: Window) -> None:
     reader.cdp("Emulation.setTimezoneOverride", timezoneId="Europe/Oslo")
     editor = Editor(demo, reader, "dated")
     reader.click("button", "Add condition")
     editor.set("constraints", "contextName", "currentTime")
-    editor.set("constraints", "value", "2036-12-02T09:00")
-    reader.wait_for_text("Europe/Oslo · 2036-12-02 08:00 UTC")
-    editor.says("On for everybody, from Dec 2, 2036")
+    editor.set("constraints", "value", "2096-12-02T09:00")
+    reader.wait_for_text("Europe/Oslo · 2096-12-02 08:00 UTC")
+    editor.says("On for everybody, from Dec 2, 2096")
     reader.click("button", "Save in production")
     [strategy] = editor.saved()
     assert strategy["constraints"][0]["operator"] == "DATE_AFTER"
-    assert strategy["constraints"][0]["value"] == "2036-12-02T08:00:00.000Z"
+    assert strategy["constraints"][0]["value"] == "2096-12-02T08:00:00.000Z"
     reader.cdp("Emulation.setTimezoneOverride", timezoneId="")
 
 
@@ -138,6 +147,10 @@ def test_a_wrong_value_shows_its_problem_at_the_field(demo: Service, reader: Win
     reader.click("button", "Save in development")
     reader.wait_for(problem, lambda texts: texts == ["Must have at least one value"])
     assert reader.run("return document.activeElement.name") == "values"
+    # Of several check boxes, it is after the last one.
+    editor.set("constraints", "contextName", "country")
+    reader.click("button", "Save in development")
+    reader.wait_for("return document.querySelector('.checks + .problem')?.textContent ?? ''", bool)
 
 
 def test_operators_in_words_store_what_they_say(demo: Service, reader: Window) -> None:
@@ -161,20 +174,52 @@ def test_a_ramp_plan_is_made_and_edited(demo: Service, reader: Window) -> None:
     reader.cdp("Emulation.setTimezoneOverride", timezoneId="Europe/Oslo")
     editor = Editor(demo, reader, "ramped")
     reader.type("Share of users in percent", "20", role="spinbutton")
-    for percent, at in (("50", "2036-12-02T09:00"), ("100", "2036-12-04T09:00")):
+    reader.click("button", "Add step")
+    reader.click("button", "Add step")
+    days = "return [...document.querySelectorAll('[name=at]')].map((field) => new Date(field.value) - new Date())"
+    [first, second] = reader.run(days)
+    # Tomorrow at 9, and a week later. A day can be an hour shorter or longer.
+    assert 8 <= first / 3600e3 <= 34
+    assert reader.run("return document.querySelector('[name=at]').value").endswith("T09:00")
+    assert 6.9 <= (second - first) / 86400e3 <= 7.1
+    # The first step was left without a share. The second one has the focus.
+    editor.says("2 fields to correct")
+    remove = "document.querySelector('[data-list=steps] [data-remove]').click()"
+    reader.run(remove)
+    editor.says("Not complete yet.")
+    reader.run(remove)
+    for percent, at in (("50", "2096-12-02T09:00"), ("100", "2096-12-04T09:00")):
         reader.click("button", "Add step")
         editor.set("steps", "percent", percent)
         editor.set("steps", "at", at)
-    editor.says("On for 20 % of users. Then 50 % on Dec 2, 2036")
+    editor.says("On for 20 % of users. Then 50 % on Dec 2, 2096")
     reader.click("button", "Save in production")
     steps = editor.saved()
     assert [step["parameters"]["rollout"] for step in steps] == ["20", "50", "100"]
-    assert steps[1]["constraints"][0]["value"] == "2036-12-02T08:00:00.000Z"
+    assert steps[1]["constraints"][0]["value"] == "2096-12-02T08:00:00.000Z"
     reader.visit(f"{editor.page}/environments/production/strategies/{steps[2]['id']}")
     reader.run("document.querySelectorAll('[data-list=steps] [data-remove]')[0].click()")
     reader.click("button", "Save in production")
     assert [step["parameters"]["rollout"] for step in editor.saved()] == ["20", "100"]
     reader.cdp("Emulation.setTimezoneOverride", timezoneId="")
+
+
+def test_form_says_that_a_lower_share_switches_no_user_off(demo: Service, reader: Window) -> None:
+    editor = Editor(demo, reader, "overruled")
+    path = f"{editor.project.features}/overruled/environments/production/strategies"
+    first, _ = (editor.project.create(path, {"name": name}) for name in ("flexibleRollout", "default"))
+    reader.visit(f"{editor.page}/environments/production/strategies/{first['id']}")
+    editor.says("Strategy 2 is on for everybody, so this strategy changes nothing.")
+    reader.click("button", "Set 25 %")
+    editor.says("On for 25 % of users\nStrategy 2 is on for everybody, so this strategy changes nothing.")
+    reader.click("button", "Add variant")
+    editor.set("variants", "name", "control")
+    editor.says("On for 25 % of users\nStrategy 2 is on for everybody, so this only chooses the variant.")
+    # Another type has no ramp plan, but the strategy is the same.
+    reader.click("radio", "Standard On for everybody.")
+    editor.says("On for everybody\nStrategy 2 is on for everybody, so this only chooses the variant.")
+    reader.click("button", "Save in production")
+    assert [one["name"] for one in editor.saved()] == ["default", "default"]
 
 
 def test_segment_is_chosen_by_typing(demo: Service, reader: Window) -> None:

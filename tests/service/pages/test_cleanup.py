@@ -136,7 +136,7 @@ def test_each_flag_has_its_evidence(world: World, conn: Connection, alice: Calle
     cells = [text for text in page.texts(f"{ROWS}/td") if text]
     assert [cells[row : row + 5] for row in range(0, len(cells), 5)] == [
         ["decided", "Marked as stale by system 12 d ago", "kill-switch", "off", "web-shop asked 3 d ago"],
-        ["narrow", "Marked as stale 1 d ago", "kill-switch", "all with conditions", "web-shop asked 3 d ago"],
+        ["narrow", "Marked as stale 1 d ago", "kill-switch", "some", "web-shop asked 3 d ago"],
         [
             *("released", f"Created {old} , should live 40 days, on for everybody since {old}", "release", "all"),
             "web-shop asked 3 d ago",
@@ -180,6 +180,12 @@ def test_readers_without_permissions_select_nothing(world: World, alice: Caller,
     api = "/api/admin/projects/default"
     assert {("POST", f"{api}/archive"), ("POST", f"{api}/stale")} <= open_page(alice, PAGE).requests
     assert open_page(alice, "/insights").links["Default 1"] == PAGE
+
+
+@pytest.mark.parametrize("tab", ["", "/environments", "/compare", "/access", "/tokens", "/archive", "/settings"])
+def test_all_tabs_show_the_number(world: World, alice: Caller, tab: str) -> None:
+    world.flag("f", stale_since="now")
+    assert open_page(alice, f"/projects/default{tab}").links["Clean up 1"] == PAGE
 
 
 def test_long_lists_have_pages(world: World, alice: Caller) -> None:

@@ -44,14 +44,17 @@ def copies(page: Page) -> dict[str, tuple[Any, dict[str, str]]]:
 def test_rows_of_a_flag_say_what_differs(world: World, alice: Caller, checkout: int) -> None:
     world.strategy(checkout, name="default", parameters={}, constraints=[], sort_order=1)
     page = open_page(alice, FLAG + SIDES)
+    both = "Copy strategies to development Copy strategies to production…"
     assert [row[:2] + row[-1:] for row in cells(page)] == [
         ["State", "on", "off"],
         ["Strategy 1", "On for 25 % of users", "On for everybody"],
         ["Strategy 2", "On for everybody", "none"],
-        ["Variants", "none", "none"],
+        ["All strategies", both, both],
     ]
-    assert [row.get("class") for row in page.all(".//tbody/tr")] == [None, None, None, "same"]
-    assert "3 of 4 rows differ" in page.text
+    assert [row.get("class") for row in page.all(".//tbody/tr")] == [None] * 4
+    marked = ["on", "off", "On for 25 % of users", "On for everybody", "On for everybody", "none"]
+    assert page.texts(".//tbody//mark") == marked
+    assert "3 of 3 rows differ" in page.text
     found = copies(page)
     assert found["Copy strategies to production… for checkout"][0] == {
         **{"from": "development", "strategies": True, "variants": False, "enabled": False}
@@ -64,13 +67,23 @@ def test_rows_of_a_flag_say_what_differs(world: World, alice: Caller, checkout: 
     assert "data-confirm" not in found["Copy state to development for checkout"][1]
     assert alice.post(asked["data-path"], json=json.loads(asked["data-body"])).status_code == 200
     page = open_page(alice, FLAG + SIDES)
-    assert ("0 of 4 rows differ" in page.text, copies(page)) == (True, {})
+    assert ("0 of 3 rows differ" in page.text, copies(page)) == (True, {})
 
 
 def test_differences_that_no_sentence_shows_are_named(world: World, alice: Caller) -> None:
     other = json.dumps(PARAMETERS | {"rollout": "100", "groupId": "h"})
     world.conn.execute("UPDATE strategies SET parameters = %s::json WHERE environment = 'development'", [other])
     assert cells(open_page(alice, FLAG + SIDES))[1][-1] == "On for everybody (other parameters)"
+
+
+def test_variants_are_those_of_the_flag_and_of_strategies(world: World, alice: Caller, checkout: int) -> None:
+    first = world.strategy(checkout, parameters=PARAMETERS, constraints=[], sort_order=-1)
+    world.strategy(checkout, name="default", parameters={}, constraints=[], sort_order=1)
+    for strategy, name in ((first, "blue"), (None, "red")):
+        fixtures.insert_variant(world.conn, checkout, "development", strategy, name=name, weight=1000)
+    rows = [row[:2] + row[-1:] for row in cells(open_page(alice, FLAG + SIDES))]
+    assert rows[1] == ["Strategy 1", "Variant for 25 % of users, with blue 100 %", "On for everybody"]
+    assert rows[-1] == ["Flag's own variants", "red 100 %", "none"]
 
 
 def test_production_is_compared_with_its_neighbour_by_default(alice: Caller) -> None:

@@ -47,5 +47,6 @@ def test_users_end_at_a_page_on_which_they_can_log_out(world: World, stranger: C
     assert page.heading == "You are logged in"
     assert "You are logged in as Ada." in page.text
     assert page.all(".//nav") == []
+    assert page.root.findall(".//dialog") == []
     assert [form.get("action") for form in page.all(".//form")] == ["/logout"]
     assert PASSWORD not in response.text

@@ -25,7 +25,7 @@ def test_form_needs_no_script_and_offers_the_fields_that_the_flag_uses(world: Wo
     labels = page.texts(".//label")
     assert {"country used by strategy 1", "email used by Staff", "sessionId used by strategy 2"} <= set(labels)
     page = open_page(victor, f"{PAGE}?environment=development&userId=7&field.email=x&properties=a%3Db%0D%0Ac%3Dd")
-    assert (page.fields()["userId"], page.fields()["properties"]) == ("7", "a=b c=d email=x")
+    assert (page.fields()["userId"], page.fields()["properties"]) == ("7", "a: b c: d email: x")
     assert page.texts(".//ol[@class='path']/li") == ["Projects", "Default", "checkout"]
 
 
@@ -34,24 +34,33 @@ def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> No
     world.strategy(flag, name="default", constraints=[CONSTRAINT])
     why = f"{PAGE}?environment=development"
     page = open_page(victor, f"{why}&field.country=NO")
-    assert "checkout is on in development. Strategy 1 (default) matches." in page.text
-    assert page.texts(".//section//h3") == ["1 · On for all users where country is NO"]
+    assert "checkout is on in development. Strategy 1 matches." in page.text
+    assert page.texts(".//section//h3") == ["1 · On for users where country is NO"]
     assert "checkout is on" in open_page(victor, f"{why}&properties=country:+NO").text
     page = open_page(victor, f"{why}&userId=7&properties=country%3DSE")
-    assert "checkout is off in development for userId 7." in page.text
+    assert "checkout is off in development for userId 7. No strategy matches." in page.text
     assert "Does not match: country is NO: it is SE" in page.text
     page = open_page(victor, f"{why}&userId=7&properties=country", 400)
     assert page.texts(".//p[@id='wrong-properties']")[0].endswith("This line is different: country.")
     assert (page.fields()["userId"], page.all(".//section")) == ("7", [])
 
 
-def test_page_names_the_bucket_of_the_user_and_the_variant(world: World, victor: Caller) -> None:
+def test_why_says_that_a_strategy_only_chooses_the_variant(world: World, victor: Caller) -> None:
+    flag = world.flag("checkout", enabled_in=("development",))
+    first = world.strategy(flag, parameters={"rollout": "50"})
+    fixtures.insert_variant(world.conn, flag, "development", first, name="blue", weight=1000)
+    world.strategy(flag, name="default", sort_order=1)
+    page = open_page(victor, f"{PAGE}?environment=development")
+    assert page.texts(".//section//h3") == ["1 · Variant for 50 % of users", "2 · On for everybody"]
+
+
+def test_page_names_the_number_of_the_user_and_the_variant(world: World, victor: Caller) -> None:
     flag = world.flag("checkout", enabled_in=("development",))
     world.strategy(flag, parameters={"rollout": "0", "stickiness": "userId", "groupId": "g"})
     page = open_page(victor, f"{PAGE}?environment=development&userId=7")
-    [item] = [text for text in page.texts(".//section//li/ul/li") if "is in bucket" in text]
-    assert item.startswith("Does not match: 7 is in bucket")
-    assert item.endswith("of 100 (group g); 0 and below match")
+    [item] = [text for text in page.texts(".//section//li/ul/li") if "has the number" in text]
+    assert item.startswith("Does not match: 0 % of users: the numbers up to 0 of 100. 7 has the number")
+    assert item.endswith("(group g)")
     payload = {"payload_type": "string", "payload_value": "<b>"}
     fixtures.insert_variant(world.conn, flag, "development", None, name="blue", weight=1000, **payload)
     world.strategy(flag, name="default")

@@ -1,11 +1,14 @@
 """The page of events: sentences, differences, filters, paging, and who sees what."""
 
 import json
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from blueprints.pages.event_text import SENTENCES, changes, sentence
+from blueprints.pages.page import time_text
 from rules.access import SYSTEM
 from sql.database import Connection
 from tests.support.fixtures import record
@@ -45,6 +48,20 @@ def test_page_says_what_happened_with_links(alice: Caller, victor: Caller, world
     change = ".//ol[@class='log']/li[3]//dl"
     assert (page.texts(f"{change}/dt"), page.texts(f"{change}/dd")) == (["description"], ["not set → new"])
     assert page.texts(".//ol[@class='log']/li[2]//summary") != []
+
+
+@pytest.mark.parametrize(
+    ("iso", "text"),
+    [
+        ("2026-11-26T14:30:00Z", "23 h ago"),
+        ("2026-11-25T20:25:00Z", "yesterday 05:25"),
+        ("2026-11-25T12:45:00Z", "25 Nov 21:45"),
+        ("2026-10-20T12:45:00Z", "20 Oct 2026"),
+    ],
+)
+def test_events_of_other_days_have_the_day_and_the_time_of_the_reader(iso: str, text: str) -> None:
+    now = datetime(2026, 11, 27, 23, tzinfo=ZoneInfo("Asia/Tokyo"))
+    assert time_text(iso, now, of_event=True) == text
 
 
 def test_difference_names_nested_properties() -> None:

@@ -45,6 +45,7 @@ def test_page_shows_environments_with_their_strategies(world: World, alice: Call
     assert page.links["Segment nordics"] == f"/admin/segments/{segment}"
     said = "On for 25 % of users where country is NO or SE and country is NO or SE, in the segment nordics"
     assert said in page.texts(".//ol[@class='strategies']/li")[0]
+    assert page.text.index("Depends on") < page.text.index("History")
     assert ("DELETE", f"{STRATEGIES}/{strategy}") in page.requests
     switches = {button.get("aria-label"): button.get("aria-checked") for button in page.all(".//*[@role='switch']")}
     assert switches == {"checkout in development": "false", "checkout in production": "true"}
@@ -99,6 +100,10 @@ def test_first_line_says_what_is_true_in_production(
         ([ROLLOUT, EVERYBODY | {"disabled": True}], ""),
         ([ROLLOUT | {"disabled": True}, EVERYBODY], ""),
         ([ROLLOUT, EVERYBODY | {"constraints": [COUNTRY]}], ""),
+        (
+            [ROLLOUT, EVERYBODY | {"constraints": STEPS[0]["constraints"]}],
+            "Strategy 2 is on for everybody, so strategy 1 has no effect.",
+        ),
         ([ROLLOUT, EVERYBODY, "variants"], ""),
     ],
 )
@@ -114,7 +119,7 @@ def test_strategy_for_everybody_makes_others_useless(
         fixtures.insert_variant(world.conn, flag_id, "development", found[0], name="blue", weight=1000)
     page = open_page(victor, PAGE)
     assert "".join(page.texts(".//*[@class='notice warn']")) == warned
-    assert ("only gives 1 variant" in " ".join(page.text.split())) is ("variants" in strategies)
+    assert ("Variant for 25 %" in " ".join(page.text.split())) is ("variants" in strategies)
 
 
 def test_production_asks_and_is_last(world: World, alice: Caller) -> None:

@@ -28,10 +28,10 @@ def test_each_array_has_a_plot_with_axes_a_legend_and_its_numbers(alice: Caller,
     texts = [text_of(text) for text in plot.iter("text")]
     assert {"0", "flags", "week until"} <= set(texts)
     assert {f"{at.day} {at:%b}" for at in (before, datetime.now(UTC))} & set(texts)
-    assert legend(page, "flags") == ["All", "Active", "Potentially stale", "Stale"]
+    assert legend(page, "flags") == ["All", "Active", "Old", "Stale"]
     body = alice.get("/api/admin/insights").json
     rows = [[text_of(cell) for cell in row] for row in section.iter("tr")]
-    assert rows[0] == ["Week until", "All", "Active", "Potentially stale", "Stale"]
+    assert rows[0] == ["Week until", "All", "Active", "Old", "Stale"]
     newest = body["flagTrends"][-1]
     values = [str(newest[key]) for key in ("total", "active", "potentiallyStale", "stale")]
     assert rows[1] == [newest["date"][:10], *values]
@@ -44,6 +44,11 @@ def test_lines_differ_by_more_than_their_color(alice: Caller) -> None:
     assert len({sample.find("path").get("d") for sample in samples}) == len(samples) == 3  # pyright: ignore
     styles = alice.get("/static/console.css").text
     assert styles.count("stroke-dasharray") >= 5
+
+
+def test_lines_that_cover_each_other_are_named(alice: Caller) -> None:
+    page = open_page(alice, "/insights")
+    assert "because their numbers are the same: All, Active, Old, Stale." in page.text
 
 
 def test_the_form_shows_the_range_and_the_json_has_the_same(alice: Caller) -> None:

@@ -17,7 +17,7 @@ LISTS: dict[str, tuple[Callable[[World, str], Any], str]] = {
     "/": (lambda world, name: world.project(name, ()), "No project has this text"),
     "/archived-projects": (
         lambda world, name: fixtures.insert_project(world.conn, name, name, archived_at="now"),
-        "No project has this text",
+        "No archived project has this text",
     ),
     "/projects/default": (lambda world, name: world.flag(name), "No flag matches."),
     "/projects/default/archive": (
@@ -26,7 +26,7 @@ LISTS: dict[str, tuple[Callable[[World, str], Any], str]] = {
     ),
     "/projects/default/access": (
         lambda world, name: world.member("default", world.user(name)),
-        "No user or group of this project has this text",
+        "No user or group has this text in its name.",
     ),
     "/projects/default/tokens": (
         lambda world, name: world.api_key("client", name, projects=["default"]),

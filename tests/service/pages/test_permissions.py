@@ -7,7 +7,7 @@ import pytest
 from sql.database import Connection, rows
 from sql.people import groups, roles
 from tests.support import fixtures, segments
-from tests.support.page import Page, open_page
+from tests.support.page import Page, open_page, text_of
 from tests.support.reports import register
 from tests.support.roles import make as make_role
 from tests.support.world import Caller, World
@@ -101,13 +101,21 @@ def test_viewers_see_no_control_but_favorites(world: World, alice: Caller, victo
         assert {request for request in seen if not request[1].endswith("/favorites")} == set(), path
 
 
+def test_buttons_that_ask_first_end_in_dots(world: World, alice: Caller, conn: Connection) -> None:
+    pages = [open_page(alice, path) for path in prepare(world, alice, conn) if "/flags/" not in path]
+    buttons = [button for page in pages for button in page.all(".//form[@data-confirm]/button")]
+    texts = {text_of(button) for button in buttons if button.get("role") != "switch"}
+    assert len(texts) >= 5
+    assert {text for text in texts if not text.endswith("…")} == set()
+
+
 def test_permission_in_one_environment_shows_its_controls(world: World, alice: Caller, victor: Caller) -> None:
     flag = world.flag("checkout", enabled_in=("production",))
     strategies = {place: world.strategy(flag, place) for place in ("development", "production")}
     page = "/projects/default/flags/checkout"
     forms = [f"{page}/environments/development/strategies/{end}" for end in ("new", strategies["development"])]
     project = open_page(victor, "/projects/default")
-    assert project.texts(".//td[@data-label='production']") == ["on 1 strat."]
+    assert project.texts(".//td[@data-label='production']") == ["on some"]
     assert project.texts(".//td[@data-label='development']") == ["off"]
     for path in forms:
         open_page(victor, path, 403)

@@ -19,7 +19,7 @@ def test_readers_see_their_own_record(olga: Caller) -> None:
     facts = dict(zip(page.texts(".//dt"), page.texts(".//dd"), strict=True))
     assert (facts["Name"], facts["User name"], facts["Email"]) == ("Olga", "olga", "olga@example.org")
     assert facts["Root role"].startswith("Viewer")
-    assert page.links["apollo"] == "/projects/apollo"
+    assert page.links["Apollo"] == "/projects/apollo"
 
 
 def test_password_form_sends_what_the_api_wants(world: World, stranger: Caller, conn: Connection) -> None:

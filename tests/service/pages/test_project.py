@@ -123,15 +123,19 @@ SHARE: dict[str, Any] = {"parameters": {"rollout": "25"}}
         ([], "all"),
         ([{"name": "default"}], "all"),
         ([{"parameters": {"rollout": "100"}}], "all"),
-        ([{"parameters": {"rollout": "100"}} | NARROW], "100 % with conditions"),
+        ([{"parameters": {"rollout": "100"}} | NARROW], "some"),
+        ([SHARE | NARROW], "25 % of some"),
         ([SHARE], "25 %"),
         ([SHARE | {"disabled": True}, SHARE], "25 %"),
-        ([SHARE, SHARE], "2 strat."),
+        ([SHARE, SHARE], "some"),
         ([SHARE, {"name": "default"}], "all"),
-        ([{"name": "default"} | NARROW], "all with conditions"),
-        ([{"name": "userWithId", "parameters": {"userIds": "7"}}], "1 strat."),
+        ([{"name": "default"} | NARROW], "some"),
+        ([{"name": "userWithId", "parameters": {"userIds": "7"}}], "some"),
         (PLAN, "50 % ↗"),
-        ([*PLAN, SHARE], "4 strat."),
+        ([PLAN[0]], "10 %"),
+        ([PLAN[0] | {"name": "default"}], "all"),
+        ([PLAN[2]], "some"),
+        ([*PLAN, SHARE], "some"),
     ],
 )
 def test_cell_says_for_whom_a_flag_is_on(
@@ -143,6 +147,15 @@ def test_cell_says_for_whom_a_flag_is_on(
     page = open_page(alice, PAGE)
     assert page.texts(".//td[@data-label='production']") == [f"on {shown}"]
     assert page.texts(".//td[@data-label='development']") == ["off off"]
+
+
+def test_some_users_are_explained_in_the_title(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout", enabled_in=("production",))
+    for place, strategy in enumerate((SHARE, SHARE | NARROW, {"name": "userWithId"})):
+        world.strategy(flag, "production", sort_order=place, **strategy)
+    spans = open_page(alice, PAGE).all(".//td[@data-label='production']//span[@title]")
+    who = ("25 % of users", "25 % of users who match the conditions", "the users of the strategy userWithId")
+    assert [span.get("title") for span in spans] == [f"on for {' or '.join(who)}"]
 
 
 def test_row_says_what_a_reader_needs_to_know(world: World, alice: Caller) -> None:

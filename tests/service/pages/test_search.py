@@ -142,3 +142,11 @@ def test_no_match_says_so(shop: Caller) -> None:
     page = open_page(shop, "/search?q=no+such")
     assert "No flag has all these words" in page.text
     assert page.links["Show all flags"] == "/search"
+
+
+@pytest.mark.parametrize(
+    ("path", "entry"), [("/", "Projects"), ("/search", "Projects"), ("/events", "Events"), ("/admin/users", "Admin")]
+)
+def test_menu_marks_the_entry_of_the_page(alice: Caller, path: str, entry: str) -> None:
+    links = open_page(alice, path).root.findall(".//nav[@aria-label='Main']/a[@aria-current]")
+    assert [link.text for link in links] == [entry]

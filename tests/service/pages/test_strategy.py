@@ -44,6 +44,8 @@ def test_form_adds_a_gradual_rollout(world: World, alice: Caller) -> None:
     [slider] = page.all(".//input[@type='range']")
     [number] = page.all(".//input[@name='parameters.rollout']")
     assert slider.get("data-same") == f"{number.get('id')} first-step"
+    [first] = page.all(".//input[@id='first-step']")
+    assert (first.get("data-same"), first.get("readonly")) == (f"{number.get('id')} {slider.get('id')}", None)
     assert [button.get("data-set") for button in page.all(".//button[@data-set]")] == ["0", "10", "25", "50", "100"]
     [stickiness] = page.all(".//select[@name='parameters.stickiness']/option[@selected]")
     parameters = {"rollout": "100", "stickiness": stickiness.get("value"), "groupId": "checkout"}
@@ -51,6 +53,18 @@ def test_form_adds_a_gradual_rollout(world: World, alice: Caller) -> None:
     body = {"name": chosen_type(page), "title": None, "parameters": parameters, "constraints": [], "disabled": False}
     assert alice.post(API, json=body).status_code == 200
     assert page.texts(".//output[@id='preview']") == ["On for everybody"]
+
+
+def test_new_strategy_begins_as_the_default_strategy_of_the_environment(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    default = {"name": "flexibleRollout", "title": "Bit by bit", "parameters": {"rollout": "10", "groupId": "other"}}
+    path = "/api/admin/projects/default/environments/development/default-strategy"
+    assert alice.post(path, json=default).status_code == 200
+    fields = open_page(alice, f"{FORMS}/new").fields(FORM)
+    found = [fields[name] for name in ("parameters.rollout", "parameters.groupId", "title")]
+    assert found == ["10", "checkout", "Bit by bit"]
+    fields = open_page(alice, f"{FORMS.replace('development', 'production')}/new").fields(FORM)
+    assert (fields["parameters.rollout"], fields["title"]) == ("100", "")
 
 
 @pytest.mark.parametrize("query", ["", "?type=remoteAddress", "?type=default", "?type=custom", "?type=old"])
@@ -229,6 +243,27 @@ def test_preview_says_what_will_happen(world: World, alice: Caller, victor: Call
     wrong = {"contextName": "userId", "operator": "NUM_GT", "value": "49,90 €"}
     assert "constraints.0.value: must be a number, such as 3.5" in preview(alice, constraints=[wrong])
     preview(victor, 403)
+
+
+def test_form_warns_if_another_strategy_is_on_for_everybody(world: World, alice: Caller) -> None:
+    flag = world.flag("checkout")
+    first = world.strategy(flag, parameters={"rollout": "50"})
+    assert preview(alice, replaces=first) == "On for 20 % of users"
+    world.strategy(flag, name="default", sort_order=1)
+    last = world.strategy(flag, parameters={"rollout": "50"}, sort_order=2)
+    variants = [{"name": "blue", "weight": 1000, "weightType": "variable", "stickiness": "default"}]
+    useless = "Strategy 2 is on for everybody, so this strategy changes nothing."
+    chooses = useless.replace("strategy changes nothing", "only chooses the variant")
+    for id, change, warning in (
+        (first, {}, useless),
+        (first, {"variants": variants}, chooses),
+        (last, {"variants": variants}, useless),
+        (first, {"disabled": True}, ""),
+    ):
+        assert preview(alice, replaces=id, **change) == f"On for 20 % of users {warning}".strip()
+    assert useless in preview(alice, name="userWithId", parameters={"userIds": "7"}, replaces=first)
+    for form in (first, "new"):
+        assert useless in open_page(alice, f"{FORMS}/{form}").texts(".//output[@id='preview']")[0]
 
 
 def test_plan_is_edited_as_one_strategy(world: World, alice: Caller) -> None:

@@ -24,14 +24,14 @@ AFTER = on("currentTime", "DATE_AFTER", "2026-12-02T08:00:00.000Z")
     ("strategy", "words"),
     [
         ({"name": "default"}, "On for everybody"),
-        ({"name": "default", "constraints": [NORDIC]}, "On for all users where country is NO or SE"),
+        ({"name": "default", "constraints": [NORDIC]}, "On for users where country is NO or SE"),
         (
             {"name": "flexibleRollout", "parameters": {"rollout": "25"}, "constraints": [NORDIC], "segments": [1]},
             "On for 25 % of users where country is NO or SE, in the segment Staff",
         ),
         (
             {"name": "flexibleRollout", "parameters": {"rollout": "5", "stickiness": "random"}, "segments": [2, 9]},
-            "On for 5 % of requests, in the segments <b> and 9",
+            "On for 5 % of requests in the segments <b> and 9",
         ),
         (
             {"name": "flexibleRollout", "parameters": {"rollout": "5", "stickiness": "team"}},
@@ -44,7 +44,15 @@ AFTER = on("currentTime", "DATE_AFTER", "2026-12-02T08:00:00.000Z")
         ({"name": "flexibleRollout", "parameters": {"rollout": "100"}}, "On for everybody"),
         (
             {"name": "default", "constraints": [NORDIC, on("tier", "NOT_IN", "a"), AFTER]},
-            "On for all users where country is NO or SE and tier is not a, from 2 Dec 2026 08:00 UTC",
+            "On for users where country is NO or SE and tier is not a, from 2 Dec 2026 08:00 UTC",
+        ),
+        (
+            {"name": "default", "constraints": [AFTER], "segments": [1]},
+            "On for users in the segment Staff, from 2 Dec 2026 08:00 UTC",
+        ),
+        (
+            {"name": "userWithId", "parameters": {}, "segments": [1]},
+            "On for no user, because the list is empty, in the segment Staff",
         ),
         ({"name": "userWithId", "parameters": {"userIds": "7, 8,"}}, "On for the users 7 and 8"),
         (
