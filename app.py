@@ -10,11 +10,12 @@ from werkzeug.exceptions import BadRequest
 import blueprints
 from blueprints import pages
 from operations import start
-from rules import client_access, client_features, ofrep_usage, passwords, report_writer
+from rules import client_access, client_deltas, client_features, ofrep_usage, passwords, report_writer
 from serving import (
     body_limits,
     browser_headers,
     caller_limit,
+    client_streams,
     cross_origin,
     deprecation,
     errors,
@@ -64,12 +65,14 @@ def create_app(
     passwords.init_app(app)
     client_access.init_app(app)
     client_features.init_app(app)
+    client_deltas.init_app(app)
     report_writer.init_app(app)
     ofrep_usage.init_app(app)
     browser_headers.init_app(app)
     deprecation.init_app(app)
     slow_requests.init_app(app)
     event_stream.init_app(app)
+    client_streams.init_app(app, meters)
     cross_origin.init_app(app)
     app.before_request(require_host)
     app.before_request(body_limits.read_body)

@@ -12,6 +12,7 @@ from operations.hooks import (  # noqa: F401 (gunicorn looks for them here)
     post_fork,
     post_worker_init,
     pre_fork,
+    raise_file_limit,
     when_ready,
     worker_exit,
 )
@@ -28,8 +29,9 @@ worker_class = Worker
 bind = address()
 workers = chosen["WEB_CONCURRENCY"]
 threads = chosen["THREADS"]
-# Well below 1024, the usual limit of open files. Further connections wait until one closes.
+# Further connections wait until one closes. Event streams do not count.
 worker_connections = 800
+raise_file_limit()
 timeout = 60
 # Running requests finish first.
 graceful_timeout = chosen["STATEMENT_TIMEOUT_SECONDS"] + 2 * chosen["WAIT_SECONDS"]

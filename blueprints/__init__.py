@@ -25,7 +25,7 @@ from blueprints.catalog import (
     tag_types,
     tags,
 )
-from blueprints.client import edge, frontend, ofrep, reports
+from blueprints.client import edge, frontend, ofrep, reports, streaming
 from blueprints.client import features as client_features
 from blueprints.flags import core as flags
 from blueprints.flags import dependencies, ramp_plans, strategies, variants
@@ -98,10 +98,11 @@ ALL = (
     service_accounts.bp,  # /api/admin/service-account
     signup.bp,  # /invite
     client_features.bp,  # /api/client/features, /api/client/features/…
+    streaming.bp,  # /api/client/delta, /api/client/streaming
     edge.bp,  # /edge/validate
     reports.bp,  # /api/client/register, metrics, metrics/bulk, /api/frontend/client/register, metrics
     frontend.bp,  # /api/frontend
-    ofrep.bp,  # /ofrep/v1/evaluate/flags
+    ofrep.bp,  # /ofrep/v1/evaluate/flags, /ofrep/v1/stream
     health.bp,  # /health, /ready
     documentation.bp,  # /openapi.json, /docs
 )

@@ -18,7 +18,7 @@ VERSIONED |= {"projectCreated", "projectOverview", "legacyProjectOverview"}
 
 def error_record(endpoint: str | None, status: int) -> str:
     """Return the record of an error. The login form and OFREP have more than the three common keys."""
-    if endpoint is not None and endpoint.startswith("ofrep."):
+    if endpoint is not None and endpoint.startswith("ofrep.evaluate"):
         return "ofrepError"
     return "loginRequired" if (endpoint, status) == ("account.get_account", 401) else "error"
 

@@ -95,6 +95,7 @@ CONTENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "application/json": ("The document.", {"type": "object"}),
     "text/html": ("The page.", {"type": "string"}),
     "text/javascript": ("The script.", {"type": "string"}),
+    "text/event-stream": ("Server-sent events.", {}),
 }
 
 # By path parameter: description and example. PATH_WORDS_OF has those of single views and blueprints.

@@ -5,6 +5,7 @@ import errno
 import gc
 import os
 import queue
+import resource
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 from operations import metrics_files, start
 from operations.postgres.migrate import DatabaseProblem
+from serving import client_streams
 from serving.settings import SettingError
 
 # The settings of the master. gunicorn.conf.py fills them at the start and at each SIGHUP.
@@ -59,6 +61,27 @@ def refuse_taken_port() -> None:
             time.sleep(0.05)
 
 
+def raise_file_limit() -> None:
+    """Let each worker open enough files for its streams."""
+    wanted = settings["CLIENT_STREAMS"] + client_streams.DESCRIPTORS + settings["DATABASE_POOL_SIZE"]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+
+
+def when_ready(_server: Any) -> None:
+    """Print and keep the address. Warn if the workers cannot open enough files for their streams."""
+    start.keep_address(settings["BASE_URL"])
+    places, (_, files) = client_streams.places(settings), resource.getrlimit(resource.RLIMIT_NOFILE)
+    if places < settings["CLIENT_STREAMS"]:
+        print(
+            f"Each worker can have {places} event streams instead of CLIENT_STREAMS={settings['CLIENT_STREAMS']}, "
+            f"because it can open only {files} files. Raise the limit of open files.",
+            file=sys.stderr,
+        )
+    print(f"Serving at {settings['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
+
+
 def on_starting(_server: Any) -> None:
     """Prepare the database before the workers start. SIGINT and SIGTERM also stop the embedded PostgreSQL."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -72,12 +95,6 @@ def on_starting(_server: Any) -> None:
         metrics_files.close()
         start.release_servers()
         sys.exit(1)
-
-
-def when_ready(_server: Any) -> None:
-    """Print and keep the address."""
-    start.keep_address(settings["BASE_URL"])
-    print(f"Serving at {settings['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)
 
 
 def pre_fork(server: Any, worker: Any) -> None:
@@ -117,13 +134,14 @@ def post_worker_init(worker: Any) -> None:
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """Ignore SIGQUIT, which the master sends on Ctrl-C, and write the rest of the usage of OFREP.
+    """Ignore SIGQUIT, which the master sends on Ctrl-C. End the streams, and write the rest of the usage of OFREP.
 
     Otherwise SIGQUIT kills a worker that has almost ended, and the master logs a warning.
     """
     signal.signal(signal.SIGQUIT, signal.SIG_IGN)
     # A worker that ends before it is ready has none.
     if worker.booted:
+        worker.wsgi.extensions["client_streams"].close()
         with worker.wsgi.app_context():
             worker.wsgi.extensions["ofrep_usage"].write()
 

@@ -33,7 +33,12 @@ NEXT_MS = 2
 
 
 class ClientSocket(socket):
-    """A socket with a deadline, which handle() sets. A client that is too slow counts as disconnected."""
+    """A socket with a deadline, which handle() sets. A client that is too slow counts as disconnected.
+
+    stream: what the response sets if the socket becomes an event stream (serving/client_streams.py).
+    """
+
+    stream: Any = None
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         self.settimeout(max(self.deadline - time.monotonic(), 0.001))
@@ -98,6 +103,11 @@ class Worker(gthread.ThreadWorker):
         while keep_alive is True and self.nr_conns <= self.cfg.threads and conn.has_next_request():
             conn.sock.deadline = time.monotonic() + SEND_SECONDS
             keep_alive = super().handle(conn)
+        # With TLS, conn.sock is another class.
+        if stream := getattr(conn.sock, "stream", None):
+            # gunicorn then closes a socket without a descriptor.
+            self.wsgi.extensions["client_streams"].add(stream, socket(fileno=conn.sock.detach()))
+            return False
         if not keep_alive:
             conn.sock.deadline = time.monotonic() + LINGER_SECONDS
             # Our choice: read the rest of a refused body, whatever its size. nginx responds 502 if it cannot send the

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock, Semaphore
 from typing import Any
 
@@ -39,13 +39,15 @@ log = logging.getLogger(__name__)
 class ClientToken:
     """The token of an application.
 
-    environment, projects: None for all. origins: of a frontend token, None for those of the setting FRONTEND_ORIGINS.
-    revision: grows with every change that can alter the flags of the token. mark: a random number that each of these
-    changes draws, because the same revision can come again after a failover or a restore. default_environment: the one
-    that a token for all environments gets if the request names none. is_stale: the database could not be asked.
+    digest: its SHA-256. environment, projects: None for all. origins: of a frontend token, None for those of the
+    setting FRONTEND_ORIGINS. revision: grows with every change that can alter the flags of the token. mark: a random
+    number that each of these changes draws, because the same revision can come again after a failover or a restore.
+    default_environment: the one that a token for all environments gets if the request names none. changed_at: when this
+    worker first saw its version, as time.monotonic(). is_stale: the database could not be asked.
     """
 
     id: int
+    digest: bytes = field(repr=False)
     name: str
     kind: str
     environment: str | None
@@ -54,7 +56,13 @@ class ClientToken:
     revision: int
     mark: int
     default_environment: str | None
+    changed_at: float
     is_stale: bool = False
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Return what changes with each change of the flags of the token."""
+        return self.revision, self.mark
 
 
 @dataclass(frozen=True)
@@ -81,24 +89,35 @@ class ClientAccess:
         self._calls: SharedCalls[KnownToken | None] = SharedCalls()
         self._warned_at = float("-inf")
 
-    def find(self, digest: bytes) -> ClientToken | None:
+    def find(self, digest: bytes, *, is_now: bool = False) -> ClientToken | None:
         """Return the token with this SHA-256, or None if it is unknown or has expired.
 
-        What the database said in the last CLIENT_KEEP_MS is used again. While the database cannot be reached, a token
-        is known for CLIENT_STALE_SECONDS, but not after its expiry. After that, raises what the database raised.
+        What the database said in the last CLIENT_KEEP_MS is used again, unless is_now. While the database cannot be
+        reached, a token is known for CLIENT_STALE_SECONDS, but not after its expiry. After that, raises what the
+        database raised.
         """
         now = time.monotonic()
+        keep = 0.0 if is_now else self.keep
         known = self._known.get(digest)
-        if known is not None and now < min(known.asked_at + self.keep, known.expires_at):
+        if known is not None and now < min(known.asked_at + keep, known.expires_at):
             return known.token
         try:
-            found = self._calls.call(digest, lambda: self._ask(digest), now - self.keep, self.wait)
+            found = self._calls.call(digest, lambda: self._ask(digest), now - keep, self.wait)
         except UNREACHABLE:
             known = self._known.get(digest)
             if known is None or time.monotonic() > min(known.asked_at + self.stale, known.expires_at):
                 raise
             return replace(known.token, is_stale=True)
         return found and found.token
+
+    def digest_of(self, token_id: int) -> bytes | None:
+        """Return the SHA-256 of a frontend token, or None if it does not exist."""
+        with self._lock:
+            for digest, known in self._known.items():
+                if known.token.id == token_id and known.token.kind == "frontend":
+                    return digest
+        with self.connection() as conn, deadline(conn, self.wait):
+            return tokens.get_digest(conn, token_id)
 
     def _ask(self, digest: bytes) -> KnownToken | None:
         asked_at = time.monotonic()
@@ -113,7 +132,10 @@ class ClientAccess:
                 return None
             expires_at = float("inf") if row["expires_in"] is None else asked_at + row["expires_in"]
             # find() reads without the lock, so the token must not be missing even for a moment.
-            known = self._known[digest] = KnownToken(as_token(row), asked_at, expires_at)
+            token, before = as_token(row, asked_at), self._known.get(digest)
+            if before is not None and before.token.version == token.version:
+                token = replace(token, changed_at=before.token.changed_at)
+            known = self._known[digest] = KnownToken(token, asked_at, expires_at)
             self._known.move_to_end(digest)
             if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
@@ -140,10 +162,11 @@ class ClientAccess:
             log.warning("The database is unavailable. Applications get flags from memory, which are %d s old.", age)
 
 
-def as_token(row: DictRow) -> ClientToken:
+def as_token(row: DictRow, changed_at: float) -> ClientToken:
     """Return the token of a row of tokens.find()."""
     return ClientToken(
         id=row["id"],
+        digest=row["digest"],
         name=row["name"],
         kind=row["kind"],
         environment=row["environment"],
@@ -152,6 +175,7 @@ def as_token(row: DictRow) -> ClientToken:
         revision=row["revision"],
         mark=row["mark"],
         default_environment=row["default_environment"],
+        changed_at=changed_at,
     )
 
 

@@ -118,7 +118,7 @@ class ClientDocuments:
         """Return the flags of a query and None. Without the database, return the last known flags and their age."""
         # Tokens count the changes of their own environment and projects, so revisions of different ones do not compare.
         key = query, token.environment, token.projects
-        version = token.revision, token.mark
+        version = token.version
         with self._lock:
             kept = self._kept.get(key)
             if kept is not None:

@@ -46,7 +46,11 @@ def preflight_response() -> Response | None:
 
 def require_page(*kinds: str) -> ClientToken:
     """Return the token of the request. Raise 403 for a page whose origin cannot use it, else as require_client()."""
-    token = require_client(*kinds)
+    return allow_page(require_client(*kinds))
+
+
+def allow_page(token: ClientToken) -> ClientToken:
+    """Return the token. Raise 403 if the origin of the request cannot use it."""
     origins = token.origins or current_app.config["FRONTEND_ORIGINS"]
     g.caller = replace(g.caller, origins=origins)
     # Our choice: 403 instead of a response that the browser hides from the page. Otherwise the page could still report

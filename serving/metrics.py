@@ -90,6 +90,15 @@ class Meters:
         self.from_memory = Counter(
             "flags_client_responses_from_memory_total", "Responses with flags from memory.", registry=own
         )
+        self.streams = Gauge("flags_client_streams", "Open event streams.", registry=own, multiprocess_mode=mode)
+        self.pushes = Counter("flags_client_stream_pushes_total", "Events sent to streams.", registry=own)
+        self.pushed_at = Gauge(
+            "flags_client_stream_last_push_timestamp_seconds",
+            "Time of the newest event sent to a stream.",
+            registry=own,
+            multiprocess_mode="max",
+        )
+        self.streams_refused = Counter("flags_client_streams_refused_total", "Streams without a place.", registry=own)
         self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 
@@ -125,6 +134,13 @@ class Meters:
     def count_dropped(self, what: str, number: int) -> None:
         """Count applications, instances or usage_rows that were dropped from reports because of a limit."""
         self.dropped.labels(what).inc(number)
+
+    def count_streams(self, number: int, pushes: int) -> None:
+        """Set the number of open streams. Count the events that were sent to them."""
+        self.streams.set(number)
+        if pushes:
+            self.pushes.inc(pushes)
+            self.pushed_at.set_to_current_time()
 
     def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]:
         """Return a context manager that lends the same connection, and counts the wait for it and its use."""

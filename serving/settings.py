@@ -174,6 +174,12 @@ SETTINGS = (
         "seconds for which applications get flags from memory while the database is unavailable",
     ),
     Setting(
+        "CLIENT_STREAMS",
+        number(0, 20000),
+        "400",
+        "maximum event streams of each worker, half of them for frontend tokens; 0: applications poll",
+    ),
+    Setting(
         "FRONTEND_ORIGINS",
         origins,
         "*",

@@ -87,7 +87,7 @@ def plan(name: str, environment: str, steps: tuple[str, ...], *, stop: bool, ski
         if steps:
             create_plan(conn, SYSTEM, locked, load_or_400(RampPlan(), {"steps": list(map(step_of, steps)), **given}))
         elif stop or skip:
-            _, plans, _ = read_plans(conn, locked)
+            _, plans = read_plans(conn, locked)
             if len(plans) != 1:
                 raise click.ClickException(f"The flag has {quantity(len(plans), 'plan')} in {environment}, not one.")
             (stop_plan if stop else skip_step)(conn, SYSTEM, locked, plans[0].ids[0])

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, one, rows, run
+from sql.database import Connection, one, rows, run, value
 
 # A personal token is found too, so that it is a token of the wrong kind, not an unknown one. A token for all
 # environments sees a change in any of them. That costs a rebuild of its document now and then, and no ETag.
-FIND = """
-    SELECT api_keys.id,
+TOKENS = """
+    SELECT digest,
+           api_keys.id,
            name,
            kind,
            environment,
@@ -32,10 +33,12 @@ FIND = """
               FROM client_revisions
              WHERE (api_keys.environment IS NULL OR client_revisions.environment IN (api_keys.environment, ''))
                AND (projects IS NULL OR project_id = '' OR project_id = ANY(projects))) AS changes
-     WHERE digest = %(digest)s
-       AND (expires_at IS NULL OR expires_at > now())
+     WHERE (expires_at IS NULL OR expires_at > now())"""
+FIND = f"""{TOKENS}
+       AND digest = %(digest)s
  UNION ALL
-    SELECT users.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, 0, 0, NULL, true
+    SELECT digest,
+           users.id, coalesce(email, username), 'personal', NULL, NULL, NULL, NULL, 0, 0, NULL, true
       FROM personal_tokens
       JOIN users ON users.id = user_id
      WHERE digest = %(digest)s
@@ -54,6 +57,24 @@ def find(conn: Connection, digest: bytes) -> DictRow | None:
     personal access token, the id of its user.
     """
     return one(conn, FIND, {"digest": digest})
+
+
+LIST_BY_DIGEST = f"""{TOKENS}
+       AND digest = ANY(%(digests)s::bytea[])
+"""
+
+
+def list_by_digest(conn: Connection, digests: Sequence[bytes]) -> list[DictRow]:
+    """Return the valid API tokens with these SHA-256, as find() does, without personal access tokens."""
+    return rows(conn, LIST_BY_DIGEST, {"digests": list(digests)})
+
+
+GET_DIGEST = "SELECT digest FROM api_keys WHERE id = %(id)s AND kind = 'frontend'"
+
+
+def get_digest(conn: Connection, token_id: int) -> bytes | None:
+    """Return the SHA-256 of a frontend token, or None if it does not exist."""
+    return value(conn, GET_DIGEST, {"id": token_id})
 
 
 LIST_VALID = """

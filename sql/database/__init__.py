@@ -65,13 +65,7 @@ def connect(url: str, pooler: str = "none") -> Connection:
     return psycopg.Connection[DictRow].connect(url, **options)
 
 
-def init_app(
-    app: Flask,
-    *,
-    limit: Limit,
-    meter: Meter | None,
-    revive: Callable[[], None] | None,
-) -> None:
+def init_app(app: Flask, *, limit: Limit, meter: Meter | None, revive: Callable[[], None] | None) -> None:
     """Create the database of the app from its settings. It connects at the first use. Arguments: see Database."""
     config = app.config
     url, pooler, timeout = config["DATABASE_URL"], config["DATABASE_POOLER"], config["STATEMENT_TIMEOUT_SECONDS"]

@@ -11,6 +11,7 @@ from validators import MAX_QUOTED, OpenBody, Query
 from validators.fields import Field, Text, unstorable
 
 NAMES = ("userId", "sessionId", "remoteAddress", "environment", "appName", "currentTime")
+TICKET = "4.41333.0123456789abcdef0123456789abcdef"
 # Our choice: limits, because browsers choose contexts.
 MAX_PROPERTIES = 100
 MAX_LENGTH = 1000
@@ -127,6 +128,18 @@ class OfrepContext(OpenBody):
         description="The user. userId, or else targetingKey, is the user id. sessionId, remoteAddress, appName "
         "and currentTime have their meaning. Other texts, numbers and booleans are properties.",
     )
+
+
+class OfrepRead(Query):
+    """What a web page knows from a stream when it reads its flags."""
+
+    flagConfigEtag = Text(description="The `etag` of the event that asks to read the flags. The response is not older.")
+
+
+class OfrepStream(Query):
+    """The ticket of a stream."""
+
+    key = Text(load_default="", description="The ticket in `eventStreams`.", metadata={"examples": [TICKET]})
 
 
 class FrontendQuery(Query):
