@@ -64,7 +64,8 @@ coverage: .venv-dev/installed ## Run the tests and list the lines and branches t
 .PHONY: bench
 bench: .venv-dev/installed ## Measure with up to 1 million events and 10,000 flags; BASE=../other compares searches with another checkout
 	@$(dev)/python -m bench
-	@exec $(dev)/python -m bench.applications
+	@$(dev)/python -m bench.applications
+	@exec $(dev)/python -m bench.streams
 
 .PHONY: check
 check: .venv-dev/installed ## Check style and types

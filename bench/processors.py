@@ -21,12 +21,17 @@ class Processors:
             self._backends = [pid for (pid,) in rows]
         self._began = self._now()
 
-    def _now(self) -> float:
-        return sum(map(milliseconds, [*workers(self._checkout), *self._backends]))
+    def _now(self) -> tuple[float, float]:
+        return sum(map(milliseconds, workers(self._checkout))), sum(map(milliseconds, self._backends))
+
+    def spent_by(self) -> tuple[float, float]:
+        """Return the milliseconds of the workers and of PostgreSQL since the beginning."""
+        now = self._now()
+        return now[0] - self._began[0], now[1] - self._began[1]
 
     def spent(self) -> float:
         """Return the milliseconds since the beginning."""
-        return self._now() - self._began
+        return sum(self.spent_by())
 
 
 def workers(checkout: Checkout) -> list[int]:
@@ -44,3 +49,9 @@ def resident(checkout: Checkout) -> float:
     """Return the memory of the only worker in MB."""
     pages = int(Path(f"/proc/{workers(checkout)[0]}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def share(checkout: Checkout) -> float:
+    """Return the memory of the workers in MB. Memory that processes share is divided among them."""
+    files = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in workers(checkout)]
+    return sum(int(text.partition("\nPss:")[2].split()[0]) for text in files) / 1000

@@ -74,7 +74,7 @@ POSTGRES = (
 )
 
 # The slow tests of the gate (make test-gate): start, stop, signals, reload, proxy, backup and restore, migration, two
-# services, one SDK, one walk through the pages, and what each permission opens.
+# services, one SDK that polls and one with a stream, one walk through the pages, and what each permission opens.
 GATE = (
     "service/access/test_by_permission",
     "service/access/test_elsewhere",
@@ -87,6 +87,7 @@ GATE = (
     "operations/commands/test_backup",
     "operations/schema/test_migrate_beside_old",
     "operations/schema/test_upgrade",
+    "clients/sdk/test_push.py::test_application_sees_each_change[python-streaming]",
     "clients/sdk/test_unleash.py::test_application_sees_flags_and_reports_their_usage[unleash_client.py]",
     "operations/serving/test_proxy",
     "operations/serving/test_server_start",

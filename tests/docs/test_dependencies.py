@@ -72,8 +72,8 @@ def test_the_pages_name_the_tested_versions_of_sdks():
     pages = [ROOT / "docs" / "how-to" / f"{page}.md" for page in ("servers", "browsers", "openfeature")]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     named = re.findall(r"([@\w/-]+)` ?(?:\||\(tested here with)? ?(\d+\.\d+\.\d+)\b", text)
-    # The page names the providers of OpenFeature, not its SDKs. axe-core is no SDK.
-    unnamed = {"@openfeature/server-sdk", "@openfeature/web-sdk", "axe-core"}
+    # The page names providers of OpenFeature, not its SDKs, and no old version. axe-core and eventsource are no SDKs.
+    unnamed = {"@openfeature/server-sdk", "@openfeature/web-sdk", "axe-core", "eventsource", "unleash-client-6.7.0"}
     assert {name for name, _ in tested.items() - set(named)} == unnamed
 
 

@@ -151,6 +151,10 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
         {f"flags_workers{{{ONE}}}": "2 2 1x30", f"flags_workers_wanted{{{ONE}}}": "2x30"},
         {"FlagsWorkersMissing"},
     ),
+    "streams find no place": (
+        {f"flags_client_streams_refused_total{{{ONE}}}": "0 0 1x30"},
+        {"FlagsStreamsFull"},
+    ),
     "it starts again and again": (
         {f"process_start_time_seconds{{{ONE}}}": "100 100 200 200 300 300 400x30"},
         {"FlagsRestarts"},

@@ -15,7 +15,7 @@ from tests.support.world import Caller, refused
 Kind = Callable[[Any], bool]
 Shape = dict[str, Kind]
 ABSENT = object()
-FUTURE = "2031-05-31T22:00:00Z"
+FUTURE = "2099-05-31T22:00:00Z"
 HERE = "projects/tools/features/flag/environments/development"
 
 # What a tool asks

@@ -121,6 +121,7 @@ def copy_checkout(folder: Path) -> None:
     for name in (".env", "data/postgres/PG_VERSION", ".venv/bin/python", ".git/config", "cookies.txt", "flags-1.dump"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("POSTGRES_PASSWORD=not for the image")
+    (folder / ".git" / "HEAD").write_text("0123456789abcdef")
 
 
 def download(folder: Path) -> dict[Path, str]:

@@ -59,7 +59,7 @@ class Nginx:
         own = {
             "server 127.0.0.1:4242;": f"server 127.0.0.1:{upstream};",
             "listen 80;": f"listen 127.0.0.1:{plain_port};",
-            "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+            "listen 443 ssl http2;": f"listen 127.0.0.1:{port} ssl http2;",
             "/etc/ssl/flags/fullchain.pem": str(self._place / "certificate"),
             "/etc/ssl/flags/privkey.pem": str(self._place / "key"),
         }

@@ -14,7 +14,7 @@ from tests.support.world import Caller
 
 SEARCH = "/api/admin/search/events"
 PASSWORDS = {name: f"{name}'s horse, battery, staple" for name in ("eve", "olga", "max", "victor", "robot")}
-SOON = "2031-05-31T22:00:00.000Z"
+SOON = "2099-05-31T22:00:00.000Z"
 LATER = "2032-01-01T00:00:00.000Z"
 MOON, SUN = ({"type": "simple", "value": value} for value in ("moon", "sun"))
 BLUE = {"type": "team", "value": "blue"}

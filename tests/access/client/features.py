@@ -5,4 +5,6 @@ TABLE = """
 
     GET /api/client/features                 -        403    403  403     403   403  200    200     403       401       2
     GET /api/client/features/<feature_name>  default  403    403  403     403   403  200    200     403       401       2
+    GET /api/client/delta                    -        403    403  403     403   403  200    200     403       401       2
+    GET /api/client/streaming                -        403    403  403     403   403  200    200     403       401       2
 """

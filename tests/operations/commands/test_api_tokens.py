@@ -105,10 +105,10 @@ def test_a_token_has_an_environment_and_projects(line, kind, options, environmen
 
 
 def test_a_token_can_expire(line):
-    done = line.run(*CREATE, "brief", "--type", "admin", "--expires", "2031-02-03T04:05:06+02:00")
+    done = line.run(*CREATE, "brief", "--type", "admin", "--expires", "2099-02-03T04:05:06+02:00")
     row = newest(line)
-    assert row["expires_at"] == datetime(2031, 2, 3, 2, 5, 6, tzinfo=UTC)
-    until = "which is valid until 2031-02-03T02:05:06.000Z"
+    assert row["expires_at"] == datetime(2099, 2, 3, 2, 5, 6, tzinfo=UTC)
+    until = "which is valid until 2099-02-03T02:05:06.000Z"
     assert done.stderr == f"Created admin token {row['id']}, {until}. It is shown only once:\n"
     key = line.does(*CREATE, "late", "--type", "admin", "--expires", "2020-01-01T00:00:00Z").strip()
     assert Caller(line.app, key).get("/api/admin/insights").status_code == 401
@@ -200,7 +200,7 @@ def test_a_missing_or_invalid_argument_is_a_usage_error(line, args):
 
 
 def test_list_shows_everything_but_the_secret(line):
-    options = ("--project", "gemini", "--project", "apollo", "--expires", "2031-01-01T00:00:00Z")
+    options = ("--project", "gemini", "--project", "apollo", "--expires", "2099-01-01T00:00:00Z")
     key = line.does(*CREATE, "a name of many words", "--type", "client", *options).strip()
     row = newest(line)
     line.conn.execute("UPDATE api_keys SET seen_at = '2026-05-04T03:02:01Z' WHERE id = %s", [row["id"]])
@@ -213,7 +213,7 @@ def test_list_shows_everything_but_the_secret(line):
         "TYPE": "client",
         "ENVIRONMENT": "development",
         "PROJECTS": "apollo",
-        "EXPIRES": "2031-01-01",
+        "EXPIRES": "2099-01-01",
     }.items():
         assert lines[-1][lines[0].index(heading) :].startswith(cell)
     assert len(lines) == 1 + len(entries)

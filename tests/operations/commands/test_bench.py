@@ -35,12 +35,16 @@ def test_a_tiny_run_writes_tables(server, tmp_path):
     assert (len(lines), {len(line) for line in lines}) == (2 + 19, {3})
     values = {name.strip("| "): value.strip(" |") for name, _, value in lines[2:]}
     assert values["50 instances report 200 flags at once: % accepted"] == "100"
+    done = run("bench.streams", **environ)
+    assert done.returncode == 0, done.stderr
+    lines = lines_of(tmp_path / "performance-streams.md")
+    assert (len(lines), {len(line) for line in lines}) == (2 + 19, {3})
     with connect(server) as conn:
         assert rows(conn, "SELECT datname FROM pg_database WHERE datname LIKE 'bench%'") == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["bench", "bench.applications"])
+@pytest.mark.parametrize("module", ["bench", "bench.applications", "bench.streams"])
 def test_an_unknown_scale_is_refused(module):
     done = run(module, SCALE="huge")
     assert (done.returncode, done.stderr) == (1, "SCALE must be one of usual, tiny.\n")

@@ -17,7 +17,7 @@ from zipfile import ZipFile
 import pytest
 
 from deploy import single_file
-from serving.version import VERSION
+from serving.version import COMMIT, VERSION
 from tests.support.embedded_server import root_only
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import AS_UNPRIVILEGED, PATIENCE, ROOT, UNPRIVILEGED, free_port, wait_until
@@ -218,6 +218,7 @@ def test_the_file_has_only_what_a_server_needs(file: Path) -> None:
     assert file.name.endswith(f"-cp{HERE.replace('.', '')}-linux_{os.uname().machine}.pyz")
     with ZipFile(file) as archive:
         names = archive.namelist()
+        assert archive.read("server/COMMIT").decode().startswith(COMMIT or "missing")
     assert file.stat().st_size < 25 * 10**6
     for unwanted in ("server/tests/", "server/bench/", "server/.ci/", "/pginstall/", "/pginstall18/include/"):
         assert [name for name in names if unwanted in name] == []

@@ -89,14 +89,14 @@ def test_a_flag_is_rolled_out_in_steps(line, admin):
     strategies = f"{ADMIN}/default/features/ramp/environments/production/strategies"
     assert admin.post(f"{ADMIN}/default/features", json={"name": "ramp"}).status_code == 201
     old = admin.post(strategies, json={"name": "flexibleRollout", "parameters": {"groupId": "g"}}).json["id"]
-    steps = ("--step", "10@now", "--step", "50@2031-12-02T09:00:00+01:00", "--until", "2031-12-24T08:00:00Z")
+    steps = ("--step", "10@now", "--step", "50@2099-12-02T09:00:00+01:00", "--until", "2099-12-24T08:00:00Z")
     rows = [row.split() for row in plan(*steps, "--replaces", old).splitlines()]
     assert [row[1:2] + row[3:] for row in rows] == [["PERCENT", "REACHED"], ["10", "True"], ["50", "False"]]
-    assert (rows[1][0], rows[2][2]) == (old, "2031-12-02T08:00:00.000Z")
+    assert (rows[1][0], rows[2][2]) == (old, "2099-12-02T08:00:00.000Z")
     assert [one["parameters"]["groupId"] for one in admin.get(strategies).json] == ["g", "g"]
     assert plan("--skip").count("True") == 2
     assert plan().count("True") == 2
-    plan("--step", "60@now", "--step", "70@2031-12-02T09:00:00Z", "--replaces", old)
+    plan("--step", "60@now", "--step", "70@2099-12-02T09:00:00Z", "--replaces", old)
     assert plan("--stop").count("\n") == 1
     assert [one["parameters"]["rollout"] for one in admin.get(strategies).json] == ["60"]
 
@@ -107,9 +107,9 @@ def test_invalid_plans_are_refused(line, admin):
     assert line.refuses(*refused, "--stop") == "The flag has 0 plans in production, not one."
     assert line.refuses(*refused, "--step", "ten@now").startswith("steps.0.percent: must be a whole number")
     assert line.refuses(*refused, "--step", "10@noon").startswith("steps.0.at: must be a date-time")
-    assert line.refuses(*refused, "--step", "10@now", "--step", "5@2031-12-02T09:00:00Z").startswith("steps.1.percent")
+    assert line.refuses(*refused, "--step", "10@now", "--step", "5@2099-12-02T09:00:00Z").startswith("steps.1.percent")
     assert line.refuses(*refused, "--step", "10@now", "--replaces", "x").startswith("The flag has no such strategy")
-    for wrong in (("--stop", "--skip"), ("--until", "2031-12-02T09:00:00Z")):
+    for wrong in (("--stop", "--skip"), ("--until", "2099-12-02T09:00:00Z")):
         assert "Use --step, --stop or --skip." in line.run(*refused, *wrong).output
 
 

@@ -151,7 +151,8 @@ def test_the_image_contains_what_the_server_needs(image: Image) -> None:
     names = {name.removeprefix("./") for name in listed.splitlines()}
     files = {"app.py", "flags", "wsgi.py", "gunicorn.conf.py", "requirements.txt"}
     folders = {"blueprints", "docs", "evaluation", "operations", "rules", "serving", "sql", "validators"}
-    own = {".", ".venv", "__pycache__", "schema.sql", "setup.cfg"}
+    own = {".", ".venv", "__pycache__", "schema.sql", "setup.cfg", "COMMIT"}
+    assert image.run("cat", "COMMIT").stdout.strip() == "0123456"
     assert {name for name in names if "/" not in name} == own | files | folders
     assert {name for name in names if name.startswith("docs/")} == {"docs/openapi.json", "docs/viewer"}
     found = image.run("sh", "-c", "grep -rl 'not for the image' . ; ls .venv/lib/python3*/site-packages").stdout

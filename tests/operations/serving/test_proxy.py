@@ -4,6 +4,8 @@ it removes.
 
 import json
 import re
+import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,6 +23,7 @@ from tests.support.certificate import OPENSSL
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.nginx import Nginx
 from tests.support.program import changed
+from tests.support.push import read_event
 from tests.support.service import PATIENCE, Answer, Service, free_port, send, wait_until
 
 KEY = {"Authorization": ADMIN_KEY}
@@ -175,16 +178,58 @@ def test_a_stream_comes_line_by_line_and_one_that_is_cut_looks_so(site: Site):
     wait_until(lambda: [line for line in site.service.lines if line.get("cut") == "refused"], "the stream was cut")
 
 
+def connections(site: Site) -> int:
+    """Return how many connections nginx has to the service."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[2].endswith(f":{site.service.port:04X}") and row[3] == "01" for row in rows)
+
+
+def test_event_streams_arrive_at_once_and_end_with_the_client(site: Site):
+    place = "/api/admin/projects/default/features"
+    token = {"tokenName": "shop", "environment": "development"}
+    client, page = (
+        site.ask("POST", "/api/admin/api-tokens", token | {"type": kind}, KEY).json["secret"]
+        for kind in ("client", "frontend")
+    )
+    flags = site.ask("POST", "/ofrep/v1/evaluate/flags", {"context": {}}, {"Authorization": page}).json
+    (advertised,) = flags["eventStreams"]
+    with closing(site.proxy.connect()) as sdk, closing(site.proxy.connect()) as browser:
+        sdk.request("GET", f"{site.path}/api/client/streaming", headers={"Authorization": client})
+        changes = sdk.getresponse()
+        # The SDK joins this address to the origin only.
+        browser.request("GET", advertised["endpoint"]["requestUri"])
+        refetches = browser.getresponse()
+        assert (changes.status, refetches.status) == (200, 200)
+        first = read_event(changes)
+        assert first["event"] == "unleash-connected"
+        etag = read_event(refetches)["id"]
+        assert site.ask("POST", place, {"name": "pushed"}, KEY).status == 201
+        pushed = read_event(changes)
+        (event,) = json.loads(pushed["data"])["events"]
+        assert (pushed["event"], event["type"]) == ("unleash-updated", "feature-updated")
+        assert event["feature"]["name"] == "pushed"
+        refetch = json.loads(read_event(refetches)["data"])
+        assert refetch["type"] == "refetchEvaluation"
+        assert refetch["etag"] != etag
+        # nginx may still have idle connections.
+        wait_until(lambda: connections(site) == 2, "only the streams were open")
+    wait_until(lambda: connections(site) == 0, "nginx had closed both streams")
+
+
+def test_browsers_get_http_2(site: Site):
+    """A browser opens six connections over HTTP/1.1, so a seventh page with an event stream would wait."""
+    with socket.create_connection(("localhost", site.proxy.port), timeout=PATIENCE) as plain:
+        context = ssl._create_unverified_context()
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with context.wrap_socket(plain) as secure:
+            assert secure.selected_alpn_protocol() == "h2"
+
+
 @pytest.mark.timing
 def test_no_upstream_connection_can_end_while_in_use(site: Site):
-    def is_connected() -> bool:
-        """Return whether nginx keeps a connection to the service."""
-        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        return any(row[2].endswith(f":{site.service.port:04X}") and row[3] == "01" for row in rows)
-
     assert site.ask("GET", "/health").status == 200
     began = time.monotonic()
-    wait_until(lambda: not is_connected(), "nginx had hung up")
+    wait_until(lambda: not connections(site), "nginx had hung up")
     # gunicorn would do so after five.
     assert time.monotonic() - began < 4
 

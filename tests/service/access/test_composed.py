@@ -121,7 +121,7 @@ COMPOSED = [
     Composed(
         "a plan in the place of a strategy",
         *("POST", f"{FLAG}/environments/production/plan"),
-        *({"steps": [{"percent": 10}, {"percent": 20, "at": "2031-01-01T00:00:00Z"}], "replaces": "production"}, 200),
+        *({"steps": [{"percent": 10}, {"percent": 20, "at": "2099-01-01T00:00:00Z"}], "replaces": "production"}, 200),
         [(name, "default", "production") for name in (CREATE, UPDATE)],
     ),
     Composed(

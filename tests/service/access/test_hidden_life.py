@@ -148,7 +148,8 @@ def answers(route_world: RouteWorld, caller: Caller, family: Family) -> list[tup
     for route, response in asks(route_world, caller, family):
         answer: Any = response.get_json(silent=True)
         if answer is None:
-            answer = [json.loads(line) for line in response.text.splitlines()]
+            lines = response.text.splitlines()
+            answer = lines if response.mimetype == "text/event-stream" else [json.loads(line) for line in lines]
         # The id of an error is its own.
         values = leaves(answer | {"id": None} if response.status_code >= 400 else answer)
         found.append((route, response.status_code, [(name, repr(value)) for name, value in values]))

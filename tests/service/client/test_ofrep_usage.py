@@ -14,13 +14,15 @@ from tests.support.reports import counts, hour, names, unknown, usage, variants
 from tests.support.world import Caller, World
 
 PATH = "/ofrep/v1/evaluate/flags"
+HOUR = hour()
 READ_TODAY = "SELECT count(*) FROM api_keys WHERE bulk_read_on = (now() AT TIME ZONE 'UTC')::date"
 
 
 @pytest.fixture
-def write(app: Flask) -> Iterator[Callable[[], None]]:
-    """Write what the tests of this file have evaluated, as workers do every 10 seconds."""
+def write(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Write what the tests of this file have evaluated, as workers do every 10 seconds. All is of one hour."""
     ofrep_usage.init_app(app)
+    monkeypatch.setattr(ofrep_usage, "hour_of", lambda *_: HOUR.isoformat())
 
     def write() -> None:
         with app.app_context():
@@ -43,7 +45,7 @@ def test_an_evaluation_is_one_use(world: World, conn: Connection, write: Callabl
     assert (usage(conn), names(conn)) == ([], [])
     write()
     write()
-    assert usage(conn) == [("f", "development", "shop", hour(), 2, 1)]
+    assert usage(conn) == [("f", "development", "shop", HOUR, 2, 1)]
     assert names(conn) == ["shop"]
     assert value(conn, "SELECT count(*) FROM flag_sightings WHERE last_at = now()") == 1
 

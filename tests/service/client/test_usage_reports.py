@@ -40,18 +40,19 @@ def client(world: World) -> Caller:
 
 def test_usage_adds_up_by_flag_and_hour(world: World, client: Caller, conn: Connection) -> None:
     world.flag("g")
+    now, past = hour(), hour(hours=3)
     for _ in range(2):
-        report(client, {"f": {"yes": 3, "no": 1}, "g": {"yes": 0, "no": 5}})
-    report(client, {"f": {"yes": 1, "no": 0}}, app="other")
-    report(client, {"f": {"yes": 7, "no": 0}}, start=hour(hours=3).isoformat())
+        report(client, {"f": {"yes": 3, "no": 1}, "g": {"yes": 0, "no": 5}}, start=now.isoformat())
+    report(client, {"f": {"yes": 1, "no": 0}}, app="other", start=now.isoformat())
+    report(client, {"f": {"yes": 7, "no": 0}}, start=past.isoformat())
     # Without usage, an entry is no row.
     report(client, {"f": {"yes": 0, "no": 0, "variants": {"disabled": 0}}}, app="quiet")
     assert names(conn) == ["other", "quiet", "shop"]
     assert usage(conn) == [
-        ("f", "development", "other", hour(), 1, 0),
-        ("f", "development", "shop", hour(hours=3), 7, 0),
-        ("f", "development", "shop", hour(), 6, 2),
-        ("g", "development", "shop", hour(), 0, 10),
+        ("f", "development", "other", now, 1, 0),
+        ("f", "development", "shop", past, 7, 0),
+        ("f", "development", "shop", now, 6, 2),
+        ("g", "development", "shop", now, 0, 10),
     ]
 
 
@@ -236,8 +237,9 @@ def test_unknown_environment_is_dropped(world: World, conn: Connection, caplog: 
 
 def test_bulk_reports_of_several_applications(client: Caller, world: World, conn: Connection) -> None:
     world.flag("g")
-    stamp = hour(hours=1).isoformat()
-    entry = {"featureName": "f", "appName": "a", "environment": "development", "timestamp": stamp, "yes": 2, "no": 1}
+    past = hour(hours=1)
+    entry = {"featureName": "f", "appName": "a", "environment": "development", "yes": 2, "no": 1}
+    entry["timestamp"] = past.isoformat()
     entries: list[Any] = [
         entry,
         entry | {"featureName": "g", "appName": "b", "variants": {"disabled": 2}},
@@ -253,8 +255,8 @@ def test_bulk_reports_of_several_applications(client: Caller, world: World, conn
     response = client.post(BULK, json={"applications": applications, "metrics": entries})
     assert (response.status_code, response.data) == (202, b"")
     assert usage(conn) == [
-        ("f", "development", "a", hour(hours=1), 4, 2),
-        ("g", "development", "b", hour(hours=1), 2, 1),
+        ("f", "development", "a", past, 4, 2),
+        ("g", "development", "b", past, 2, 1),
     ]
     assert variants(conn) == [("g", "disabled", 2)]
     assert names(conn) == ["a", "b", "c"]
@@ -295,12 +297,12 @@ def sightings(conn: Connection) -> list[tuple[Any, ...]]:
 
 def test_each_application_is_seen_now_or_at_the_end_of_a_past_hour(client: Caller, conn: Connection) -> None:
     report(client, {"f": YES}, app="now")
-    report(client, {"f": YES}, app="past", start=hour(hours=5).isoformat())
-    past = hour(hours=4)
+    past, earlier = hour(hours=4), hour(hours=8)
+    report(client, {"f": YES}, app="past", start=(past - timedelta(hours=1)).isoformat())
     assert sightings(conn) == [("development", "now", None, None), ("development", "past", past, past)]
-    report(client, {"f": YES}, app="past", start=hour(hours=9).isoformat())
+    report(client, {"f": YES}, app="past", start=(earlier - timedelta(hours=1)).isoformat())
     report(client, {"f": YES}, app="past")
-    assert sightings(conn)[1] == ("development", "past", hour(hours=8), None)
+    assert sightings(conn)[1] == ("development", "past", earlier, None)
 
 
 def test_sighting_is_written_once_a_minute(client: Caller, conn: Connection) -> None:

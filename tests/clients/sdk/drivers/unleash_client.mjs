@@ -1,8 +1,8 @@
-// Drive unleash-client, the Unleash SDK for Node.js (tests/support/sdk.py).
-import { Unleash } from 'unleash-client';
+// Drive unleash-client, the Unleash SDK for Node.js (tests/support/sdk.py). package: another version of it.
 import { run } from './commands.mjs';
 
 const given = JSON.parse(process.argv[2]);
+const { Unleash } = await import(given.package ?? 'unleash-client');
 const client = new Unleash({
   url: `${given.url}/api/`,
   appName: given.appName,
@@ -10,6 +10,7 @@ const client = new Unleash({
   refreshInterval: 1000,
   metricsInterval: 3600000,
   backupPath: process.cwd(),
+  ...given.options,
 });
 for (const name of ['error', 'warn']) client.on(name, (problem) => console.error(name, problem));
 

@@ -12,10 +12,10 @@ client = UnleashClient(
     url=f"{given['url']}/api",
     app_name=given["appName"],
     custom_headers={"Authorization": given["token"]},
-    refresh_interval=1,
     metrics_interval=3600,
     cache_directory=".",
     event_callback=lambda event: ready.set() if event.event_type.name == "READY" else None,
+    **{"refresh_interval": 1, **given.get("options", {})},
 )
 client.initialize_client()
 
