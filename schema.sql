@@ -483,6 +483,7 @@ CREATE TABLE flags (
     completed_value         text,  -- such as the variant that was kept
     created_by              text,  -- the name of the API token that created it; null: a user, or the service itself
     version                 bigint NOT NULL DEFAULT new_version(),
+    potentially_stale_at    timestamptz,  -- when its event feature-potentially-stale-on was recorded; null: not since it was revived
     CONSTRAINT flags_pkey PRIMARY KEY (id),
     CONSTRAINT flags_name_format CHECK (name ~ '^[A-Za-z0-9_.~!*''()-]{1,100}$' AND name NOT IN ('.', '..')),
     CONSTRAINT flags_deleted_are_archived CHECK (deleted_at IS NULL OR archived_at IS NOT NULL),
@@ -495,7 +496,7 @@ CREATE TABLE flags (
 );
 CREATE UNIQUE INDEX flags_name_key ON flags (name) WHERE deleted_at IS NULL;
 CREATE INDEX flags_project_idx ON flags (project_id);
-CREATE TRIGGER raise_version BEFORE UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION raise_version('first_in_production_at', 'created_by_user_id');
+CREATE TRIGGER raise_version BEFORE UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION raise_version('first_in_production_at', 'created_by_user_id', 'potentially_stale_at');
 
 -- The child is on only while the parent is in the given state: enabled, or disabled. With variants, an enabled parent
 -- must also return one of them.
@@ -904,7 +905,7 @@ CREATE TABLE client_revisions (
 CREATE FUNCTION alters_client_flags(type text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (type LIKE 'feature-%' AND type NOT LIKE 'feature-link-%'
-            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated', 'feature-potentially-stale-on'))
            OR type LIKE 'segment-%'
            OR type LIKE 'project-environment-%'
            OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');
@@ -930,6 +931,28 @@ END $$;
 CREATE CONSTRAINT TRIGGER raise_client_revisions AFTER INSERT ON events
     DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (alters_client_flags(new.type)) EXECUTE FUNCTION raise_client_revisions();
+
+
+-- ---------------------------------------------------------------------------------------------------------------------
+-- Banners
+-- ---------------------------------------------------------------------------------------------------------------------
+
+-- What all users read at the top of the pages.
+CREATE TABLE banners (
+    id            integer GENERATED ALWAYS AS IDENTITY,
+    message       text NOT NULL,
+    enabled       boolean NOT NULL,
+    variant       text NOT NULL,
+    sticky        boolean NOT NULL,
+    icon          text,
+    link          text,
+    link_text     text,
+    dialog_title  text,
+    dialog        text,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT banners_pkey PRIMARY KEY (id),
+    CONSTRAINT banners_variant_check CHECK (variant IN ('info', 'warning', 'error', 'success'))
+);
 
 
 -- ---------------------------------------------------------------------------------------------------------------------

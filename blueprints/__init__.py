@@ -3,6 +3,7 @@
 from blueprints import (
     account,
     applications,
+    banners,
     documentation,
     events,
     health,
@@ -56,6 +57,7 @@ ALL = (
     groups.bp,  # /api/admin/groups
     insights.bp,  # /api/admin/insights
     ui_config.bp,  # /api/admin/ui-config
+    banners.bp,  # /api/admin/banners
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators
     flag_search.bp,  # /api/admin/search/features
     flag_types.bp,  # /api/admin/feature-types

@@ -4,11 +4,12 @@ from flask import Blueprint, Response, current_app
 
 from rules import reset_links
 from rules.refusals import Refusal
+from serving import mail
 from serving.client_address import client_address
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
-from validators.people.users import CheckPassword, ResetPassword, ResetToken
+from validators.people.users import CheckPassword, ForgottenPassword, ResetPassword, ResetToken
 
 bp = Blueprint("password_reset", __name__)
 INVALID_LINK = Refusal(
@@ -58,6 +59,22 @@ def set_password_by_link() -> Response:
     # The body is checked before the token is looked up. So an invalid body reveals nothing about the token.
     payload = load(ResetPassword(current_app.config["PASSWORD_MIN_LENGTH"]))
     reset_links.set_password(payload["token"], payload["password"], client_address())
+    return empty_response()
+
+
+@bp.post("/auth/reset/password-email")
+@operation(
+    body=ForgottenPassword,
+    refuses=(400, 409, 415),
+    public=True,
+    errors={409: Refusal("The service sends no e-mail.", mail.OFF), 429: TOO_MANY_ATTEMPTS},
+)
+def send_reset_password_email() -> Response:
+    """Send a link to set a password by e-mail.
+
+    The response is the same for unknown addresses. A user gets one e-mail in 5 minutes, and none without a password.
+    """
+    mail.ask_for_reset_link(load(ForgottenPassword())["email"], client_address())
     return empty_response()
 
 

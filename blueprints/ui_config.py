@@ -57,7 +57,7 @@ def get_ui_config() -> Response:
         "baseUriPath": config["BASE_PATH"],
         "authenticationType": "open-source",
         "disablePasswordAuth": False,
-        "emailEnabled": False,
+        "emailEnabled": bool(config["SMTP_HOST"]),
         "maintenanceMode": False,
         "networkViewEnabled": False,
         "prometheusAPIAvailable": False,

@@ -16,7 +16,7 @@ from typing import Any
 
 from operations import metrics_files, start
 from operations.postgres.migrate import DatabaseProblem
-from serving import client_streams
+from serving import client_streams, clock, mail
 from serving.settings import SettingError
 
 # The settings of the master. gunicorn.conf.py fills them at the start and at each SIGHUP.
@@ -127,10 +127,12 @@ def post_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Finish running requests on Ctrl-C, which a terminal sends to the workers too. Write the usage of OFREP."""
+    """Finish running requests on Ctrl-C, which a terminal sends to the workers too. Start the other threads."""
     signal.signal(signal.SIGINT, worker.handle_exit)
     usage = worker.wsgi.extensions["ofrep_usage"]
-    Thread(target=usage.write_for_ever, args=(worker.wsgi,), name="ofrep-usage", daemon=True).start()
+    threads = {"ofrep-usage": (usage.write, 10), "clock": (clock.run_jobs, 30), "mail": (mail.send_next, 0)}
+    for name, (act, pause) in threads.items():
+        Thread(target=clock.repeat, args=(worker.wsgi, act, pause), name=name, daemon=True).start()
 
 
 def worker_exit(_server: Any, worker: Any) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict
 
-from rules.access import Actor
+from rules.access import SYSTEM, Actor
 from rules.dependencies import refuse_parents
 from rules.flags import change_flags, flag_event, lock_flags, refuse_unknown
 from rules.projects import hold_project, refuse_full_project
@@ -58,3 +58,9 @@ def mark_stale(conn: Connection, actor: Actor, project_id: str, *, features: Seq
     if misplaced:
         raise Conflict(f"These flags are in another project: {first_five(misplaced)}.")
     change_flags(conn, actor, [(flag, {"stale": stale}) for flag in live])
+
+
+def note_potentially_stale(conn: Connection) -> None:
+    """Record an event of each flag that has become older than its type should get, once until it is revived."""
+    found = lifecycle.note_potentially_stale(conn)
+    events.record(conn, *[flag_event("feature-potentially-stale-on", SYSTEM, old, data=old["data"]) for old in found])

@@ -1,7 +1,6 @@
 """Count evaluations by OFREP as usage. They wait in memory, so that no response waits for the database."""
 
 import logging
-import time
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from threading import Lock
@@ -20,8 +19,6 @@ from validators.client.report_values import app_name, hour_of, text
 from validators.client.reports import FLAG_NAME_MAX, MAX_ENTRIES, TOO_MANY, Usage
 from validators.errors import UnknownFlag
 
-# Each worker writes at most once in so many seconds. A worker that is killed loses what waits.
-WRITE_SECONDS = 10.0
 # Our choice: the application of an evaluation without a valid appName in its context.
 UNNAMED = "ofrep"
 # Application, environment, flag, hour, whether it was on, and the variant. None: a read of all flags of the token.
@@ -31,7 +28,10 @@ log = logging.getLogger(__name__)
 
 
 class OfrepUsage:
-    """How often the tokens of one worker have evaluated flags since it last wrote that."""
+    """How often the tokens of one worker have evaluated flags since it last wrote that.
+
+    Each worker writes every ten seconds. A worker that is killed loses what waits.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -66,13 +66,6 @@ class OfrepUsage:
             if failure and not self._failed:
                 log.warning("Usage of OFREP waits, because it cannot be written: %s", type(failure).__name__)
             self._failed = failure is not None
-
-    def write_for_ever(self, app: Flask) -> None:
-        """Write again and again, in a thread of its own."""
-        while True:
-            time.sleep(WRITE_SECONDS)
-            with app.app_context():
-                self.write()
 
 
 def write_one(token: ClientToken, counts: Counter[Key]) -> None:

@@ -99,6 +99,17 @@ class Meters:
             multiprocess_mode="max",
         )
         self.streams_refused = Counter("flags_client_streams_refused_total", "Streams without a place.", registry=own)
+        # Every worker counts the same tokens.
+        self.tokens_expiring = Gauge(
+            "flags_tokens_expiring",
+            "API tokens that expire within 7 days.",
+            registry=own,
+            multiprocess_mode="livemostrecent",
+        )
+        self.mails = Counter("flags_mails_total", "E-mails by outcome.", ("kind", "outcome"), registry=own)
+        for kind in ("invitation", "reset"):
+            for outcome in ("accepted", "failed"):
+                self.mails.labels(kind, outcome)
         self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import psycopg
@@ -13,6 +16,17 @@ from validators.fields import Name
 from validators.people.users import PASSWORD_MAX_BYTES
 from validators.tokens.api_tokens import Secret
 from validators.tokens.origins import Origin
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An environment variable, with its default as text. secret: <name>_FILE can name a file with it."""
+
+    name: str
+    read: Callable[[str], Any]
+    default: str | None
+    meaning: str
+    secret: bool = False
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
@@ -102,17 +116,29 @@ HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?|[0-9A-Fa-f.]*
 
 
 def host(text: str) -> str:
-    """Read the host name or address to listen on."""
+    """Read a host name or address."""
     if not HOST.fullmatch(text):
         raise ValueError("must be a host name or an address without a port, such as 127.0.0.1 or ::1")
     return text
 
 
-def pooler(text: str) -> str:
-    """Read the kind of pooler."""
-    if text not in ("none", "transaction", "prepared"):
-        raise ValueError("must be none, transaction or prepared")
-    return text
+def is_local(host: str) -> bool:
+    """Return whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """Return a function that reads one of these words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"must be {', '.join(words[:-1])} or {words[-1]}")
+        return text
+
+    return read
 
 
 def switch(text: str) -> bool:

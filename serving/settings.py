@@ -4,13 +4,14 @@ A test compares them with docs/reference/settings.md.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from serving import mail_settings
 from serving.setting_values import (
+    Setting,
     api_tokens,
     base_url,
     bearer_token,
@@ -19,9 +20,9 @@ from serving.setting_values import (
     host,
     identifier,
     number,
+    one_of,
     origins,
     password,
-    pooler,
     scoped_tokens,
     switch,
     username,
@@ -35,17 +36,6 @@ FOLDER = Path(os.environ.get("FLAGS_FOLDER") or PROJECT)
 
 class SettingError(ValueError):
     """A setting is invalid. The message names it."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """An environment variable, with its default as text. secret: <name>_FILE can name a file with it."""
-
-    name: str
-    read: Callable[[str], Any]
-    default: str | None
-    meaning: str
-    secret: bool = False
 
 
 SETTINGS = (
@@ -85,7 +75,7 @@ SETTINGS = (
     ),
     Setting(
         "DATABASE_POOLER",
-        pooler,
+        one_of("none", "transaction", "prepared"),
         "none",
         "`transaction` behind PgBouncer in transaction mode; `prepared` if it also keeps prepared statements",
     ),
@@ -212,6 +202,7 @@ SETTINGS = (
         "0",
         "number of proxies in front of the service that add an address to X-Forwarded-For",
     ),
+    *mail_settings.SETTINGS,
 )
 
 
@@ -266,6 +257,7 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
     if password is not None and len(password) < length:
         yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."
+    yield from mail_settings.conflicts(found)
 
 
 def default_address(found: Mapping[str, Any]) -> str:

@@ -292,7 +292,16 @@ def stranger(app: Flask) -> Caller:
 
 @pytest.fixture
 def route_world(
-    world: World, alice: Caller, eve: Caller, victor: Caller, olga: Caller, max: Caller, stranger: Caller
+    world: World,
+    alice: Caller,
+    eve: Caller,
+    victor: Caller,
+    olga: Caller,
+    max: Caller,
+    stranger: Caller,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> RouteWorld:
-    """The world of the routes, with everybody in it."""
+    """The world of the routes, with everybody in it, and with a mail server that does not listen."""
+    for setting, value in {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": 9, "SMTP_FROM": "flags@example.org"}.items():
+        monkeypatch.setitem(world.app.config, setting, value)
     return make_route_world(world, alice=alice, eve=eve, victor=victor, olga=olga, max=max, stranger=stranger)

@@ -50,11 +50,11 @@ ALL = (
     segments.bp,  # /admin/segments, /admin/segments/…
     catalog.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
     applications.bp,  # /admin/applications, /admin/applications/…
-    login.bp,  # /login
+    login.bp,  # /login, /forgot-password
     new_user.bp,  # /new-user
     reset_password.bp,  # /reset-password
     profile.bp,  # /profile
-    admin.bp,  # /admin
+    admin.bp,  # /admin, /admin/banners
     people.bp,  # /admin/users, /admin/groups, /admin/groups/…, /admin/service-accounts
     roles.bp,  # /admin/roles, /admin/roles/new, /admin/roles/…
     imports.bp,  # /admin/import

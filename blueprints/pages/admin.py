@@ -1,10 +1,12 @@
-"""The index of the pages for administrators: links to the pages that the reader may see."""
+"""The index of the pages for administrators, with links to the pages that the reader may see, and the banners."""
 
 from dataclasses import dataclass
 
 from flask import Blueprint, Response
 
+from blueprints.pages.lists import list_page
 from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.tokens import expiring_tokens
 from rules.api_tokens import permissions
 from sql.database import connection
 
@@ -33,6 +35,7 @@ ENTRIES = (
     Entry("context-fields", "Context fields", "What constraints can ask about users."),
     Entry("environments", "Environments", "Where flags are switched, such as development and production."),
     Entry("tag-types", "Tag types", "Kinds of tags that flags can have."),
+    Entry("banners", "Banners", "Announce something at the top of every page.", ("ADMIN",)),
     Entry("import", "Import", "Bring flags from Unleash, or from another instance, by a file.", ("ADMIN",)),
 )
 
@@ -42,7 +45,16 @@ def show_admin() -> Response:
     """Show links to the pages that the reader may see."""
     with connection() as conn:
         reader = require_reader(conn)
-    return page("admin/admin.html", entries=entries(reader))
+        expiring = expiring_tokens(conn, reader)
+    return page("admin/admin.html", entries=entries(reader), expiring=expiring)
+
+
+@bp.get("/admin/banners")
+def show_banners() -> Response:
+    """Show all banners, which are those of the reader."""
+    with connection() as conn:
+        reader = require_reader(conn, "ADMIN")
+    return page("admin/banners.html", **list_page(reader.banners, "message"))
 
 
 def entries(reader: Reader) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""The login form. The menu logs out with POST /logout of the API."""
+"""The login form, and the form for forgotten passwords. The menu logs out with POST /logout of the API."""
 
 import re
 
@@ -8,12 +8,15 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.plain_forms import form_page, load_form, refuse_other_sites, replaced_session, see_other
 from rules import login
+from serving import mail
 from serving.client_address import client_address
 from sql.database import connection
 from validators.login import Login
+from validators.people.users import ForgottenPassword
 
 NOTICES = {
     "password-set": "Your password is set. Log in with it.",
+    "link-sent": "If this address is that of a user, an e-mail with a link is on its way.",
     "password-changed": "Your password is changed. Log in with the new one.",
 }
 
@@ -38,6 +41,23 @@ def log_in() -> Response:
     except HTTPException as error:
         return form_page("account/login.html", error)
     return see_other(next_path(), session)
+
+
+@bp.get("/forgot-password")
+def show_forgot_password() -> Response:
+    """Show the form that sends a link by e-mail."""
+    return form_page("account/forgot_password.html")
+
+
+@bp.post("/forgot-password")
+def send_link() -> Response:
+    """Send a link by e-mail if the address is that of a user, and show the login form."""
+    refuse_other_sites()
+    try:
+        mail.ask_for_reset_link(load_form(ForgottenPassword())["email"], client_address())
+    except HTTPException as error:
+        return form_page("account/forgot_password.html", error)
+    return see_other("/login?notice=link-sent")
 
 
 def is_logged_in() -> bool:

@@ -17,7 +17,7 @@ from blueprints.pages.assets import asset
 from rules import undo
 from rules.access import Actor, Caller, require
 from serving.version import COMMIT, VERSION
-from sql import account
+from sql import account, banners
 from sql.database import Connection
 
 # Pages load and send nothing from or to other sites. Inline scripts and styles are not allowed.
@@ -61,6 +61,8 @@ class Reader(Caller):
     user: dict[str, Any]
     # {"permission", "project"?, "environment"?}: without a project in all projects, likewise for the environment.
     permissions: list[dict[str, str]]
+    # All banners, newest first.
+    banners: list[dict[str, Any]]
 
     @property
     def user_id(self) -> int:
@@ -123,9 +125,9 @@ def require_reader(
 def set_reader(conn: Connection, actor: Actor) -> Reader:
     """Return the user who reads the page. page() shows their name and the menu."""
     record = json.loads(account.get(conn, actor.user_id, None) or "{}")
-    g.caller = Reader(
-        via=g.caller.via, id=g.caller.id, actor=actor, user=record["user"], permissions=record["permissions"]
-    )
+    shown = json.loads(banners.list_all(conn))["banners"]
+    who = {"via": g.caller.via, "id": g.caller.id, "actor": actor, "banners": shown}
+    g.caller = Reader(**who, user=record["user"], permissions=record["permissions"])
     return g.caller
 
 

@@ -27,11 +27,13 @@ def show_profile() -> Response:
         tokens = json.loads(personal_tokens.list_of_user(conn, reader.user_id))["pats"]
         names = project_list.names_by_id(conn, reader.actor.viewer)
     now = datetime.now(UTC)
+    soon = (now + timedelta(days=7)).isoformat()
     return page(
         "account/profile.html",
         profile=profile,
         names=names,
         tokens=tokens,
+        expiring=[token["description"] for token in tokens if now.isoformat() <= (token["expiresAt"] or "") <= soon],
         lifetimes=[(text, (now + timedelta(days=days)).isoformat(timespec="seconds")) for text, days in LIFETIMES],
         most_tokens=current_app.config["MAX_PERSONAL_TOKENS"],
         password_min_length=current_app.config["PASSWORD_MIN_LENGTH"],

@@ -10,6 +10,7 @@ from blueprints.pages.event_text import sentence
 from blueprints.pages.events import list_creators
 from blueprints.pages.lists import list_page
 from blueprints.pages.page import Reader, page, require_reader
+from blueprints.pages.tokens import expiring_tokens
 from sql import attention, event_search
 from sql.catalog import environments
 from sql.database import Connection, connection
@@ -37,6 +38,7 @@ def show_projects() -> Response:
         found = event_search.search(conn, {}, reader.actor.visible, limit=EVENTS_READ, offset=0)
         people = {creator["id"]: creator["name"] for creator in list_creators(conn, reader.actor)}
         places = json.loads(environments.list_all(conn))["environments"]
+        expiring = expiring_tokens(conn, reader)
         dirty = cleanup.count(conn, [project["id"] for project in projects])
     return page(
         "projects.html",
@@ -44,6 +46,7 @@ def show_projects() -> Response:
         flags=sum(project["featureCount"] for project in projects),
         may_change=bool(changeable),
         dirty=dirty,
+        expiring=expiring,
         waiting=waiting,
         events=recent_changes(json.loads(found or '{"events": []}')["events"]),
         people=people,

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, current_app
 
 from blueprints.pages.lists import list_page
-from blueprints.pages.page import page, require_reader, user_name
+from blueprints.pages.page import Reader, page, require_reader, user_name
 from rules.api_tokens import permission, permissions, readable_kinds
 from sql.catalog import environments
-from sql.database import connection
+from sql.database import Connection, connection
 from sql.people import user_records
 from sql.projects import list as project_list
 from sql.tokens import api_tokens, signup_tokens
@@ -55,3 +55,8 @@ def show_signup_tokens() -> Response:
         names={user.get(key): user_name(user) for user in users for key in ("username", "email")},
         **list_page(body["tokens"], "name"),
     )
+
+
+def expiring_tokens(conn: Connection, reader: Reader) -> list[str]:
+    """Return the names of the API tokens that the reader may read and that expire within 7 days."""
+    return api_tokens.list_expiring(conn, [kind for kind in KINDS if reader.may(permission("READ", kind))])

@@ -1,5 +1,6 @@
 """Manage users. Needs an administrator, except for the search."""
 
+import json
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app
@@ -10,6 +11,7 @@ from rules.passwords import password_hasher
 from rules.refusals import USER_TAKEN, Refusal
 from rules.reset_links import create_link
 from rules.users import UNKNOWN_USER, change_user, hold_role, lock_user, remove_user, replace_password
+from serving import mail
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
@@ -51,7 +53,8 @@ def create_user() -> Response:
     """Create a user.
 
     Users log in with their user name or e-mail address and the password. Without a password, the response has a link
-    with which the user sets the first one. It works once, for 24 hours.
+    with which the user sets the first one. It works once, for 24 hours. Users with an e-mail address get it by e-mail,
+    unless `sendEmail` is false or the setting SMTP_HOST is missing. `emailSent` is true if the mail server accepted it.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -66,6 +69,8 @@ def create_user() -> Response:
         # Our choice: only a user without a password needs a link to set the first one.
         link = create_link(conn, actor, user["id"], "new-user") if password_hash is None else ""
         body = user_records.get_created(conn, user["id"], link)
+    if link and payload["sendEmail"] and mail.send_link("invitation", user["email"], link, actor.name):
+        body = json_text(json.loads(body) | {"emailSent": True})
     return created(body, "user-admin/{}", user["id"])
 
 
@@ -135,14 +140,17 @@ def create_reset_link() -> Response:
     """Create a link with which a user sets a new password.
 
     It works once, for 24 hours. A new link of the same user voids the older ones, and so does a new password. Send the
-    link to the user yourself: this service sends no e-mail.
+    link to the user yourself, or set `sendEmail`. `emailSent` is true if the mail server accepted it.
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        login = load(CreateResetLink())["id"]
-        user = users.lock_by_login(conn, login) or abort(404, "No user has that user name or e-mail address.")
+        payload = load(CreateResetLink())
+        user = users.lock_by_login(conn, payload["id"]) or abort(404, "No user has that user name or e-mail address.")
         link = create_link(conn, actor, user["id"], "reset-password")
-    return json_response(json_text({"resetPasswordUrl": link}))
+    body: dict[str, Any] = {"resetPasswordUrl": link}
+    if payload["sendEmail"]:
+        body["emailSent"] = mail.send_link("reset", user["email"], link)
+    return json_response(json_text(body))
 
 
 @bp.get("/api/admin/user-admin/<user_id>")

@@ -400,13 +400,13 @@ SELECT id, 'https://issues.brightcart.example/' || upper(project_id) || '-' || i
 INSERT INTO log (at, type, author, project, feature, data)
 SELECT flags.created_at + interval '3 minutes', 'feature-link-added', key, project_id, flags.name, json_build_object('url', url, 'title', title)
   FROM flag_links JOIN flags ON flags.id = flag_id JOIN staff ON staff.id = created_by_user_id;
-INSERT INTO log (at, type, author, project, feature)
-SELECT at, changes.type, NULL, project, flag
+INSERT INTO log (at, type, author, project, feature, data)
+SELECT at, changes.type, NULL, project, flag, NULL::json
   FROM lives CROSS JOIN LATERAL (VALUES (stale, 'feature-stale-on'), (unstale, 'feature-stale-off'), (archived, 'feature-archived'),
                                         (revived, 'feature-revived'), (archived_again, 'feature-archived')) AS changes (at, type)
  WHERE at IS NOT NULL
  UNION ALL
-SELECT at, 'feature-potentially-stale-on', 'system', project, flag
+SELECT at, 'feature-potentially-stale-on', 'system', project, flag, json_build_object('type', type, 'lifetimeDays', lifetime_days)
   FROM lives JOIN flag_types ON flag_types.id = type
  CROSS JOIN LATERAL (SELECT date_trunc('day', born, 'UTC') + (lifetime_days + 1) * interval '1 day' + interval '3 hours' AS at) AS old
  WHERE at < least(archived, stale, pg_temp.today());
@@ -524,6 +524,10 @@ SELECT date_trunc('milliseconds', at), log.type, coalesce(users.email, users.use
   LEFT JOIN staff ON staff.key = coalesce(author, worker.key, 'nora.lindqvist')
   LEFT JOIN users ON users.id = staff.id
  ORDER BY at, log.type, feature, environment;
+UPDATE flags
+   SET potentially_stale_at = created_at + lifetime_days * interval '1 day'
+  FROM flag_types
+ WHERE flag_types.id = type AND archived_at IS NULL AND now() - created_at > make_interval(days => lifetime_days);
 INSERT INTO user_seen_days (user_id, day)
 SELECT created_by_user_id, (created_at AT TIME ZONE 'UTC')::date FROM events WHERE created_by_user_id IS NOT NULL
  UNION

@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,10 +17,14 @@ from operations.commands.output import say
 from operations.misspelt_settings import misspelt
 from operations.postgres import migrate, server
 from operations.postgres.migrate import DatabaseProblem
-from serving import settings
+from rules.refusals import first_five
+from serving import mail, settings
+from serving.setting_values import is_local
 from sql import event_retention
 from sql.database import Connection
 from sql.people import users
+from sql.tokens import api_tokens
+from validators.tokens.api_tokens import KINDS
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
 # Grade, subject and message.
@@ -63,6 +66,8 @@ def findings(config: Config) -> Iterator[Finding]:
     yield from ((WARN, "settings", sentence) for sentence in weak)
     if not errors and not weak:
         yield OK, "settings", "All settings are valid."
+    if config["SMTP_HOST"]:
+        yield mail_finding(config)
     if any("DATABASE_URL" in error for error in errors):
         return
     try:
@@ -101,12 +106,13 @@ def weak_settings(config: Config) -> Iterator[str]:
         yield "INIT_ADMIN_API_TOKENS contains a token that is easy to guess. Replace it with a generated token."
 
 
-def is_local(host: str) -> bool:
-    """Return whether a host is this machine."""
+def mail_finding(config: Config) -> Finding:
+    """Check that the mail server answers and lets the service log in."""
     try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        with mail.mail_server(config):
+            return OK, "mail", f"{config['SMTP_HOST']} is ready to accept e-mails."
+    except Exception as error:
+        return WARN, "mail", f"{config['SMTP_HOST']} accepts no e-mails: {type(error).__name__}: {error}"
 
 
 def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
@@ -185,6 +191,8 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
         return
     yield search_finding(conn, is_embedded=config["DATABASE_URL"] is None)
     yield event_log_finding(conn, config["EVENT_RETENTION_DAYS"])
+    if expiring := api_tokens.list_expiring(conn, KINDS):
+        yield WARN, "API tokens", f"These expire within 7 days: {first_five(expiring)}."
     number = users.count_admins_who_can_log_in(conn)
     advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"
     yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)

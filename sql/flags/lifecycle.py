@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, rows, run, value
 from sql.flags import records as flag_records
 from sql.limits import PAGE_BYTES
+from sql.projects.health import POTENTIALLY_STALE
 from sql.projects.visibility import VISIBLE
 
 NEEDED = """
@@ -84,7 +85,8 @@ REVIVE = """
         UPDATE flag_environments SET enabled = false WHERE flag_id = ANY(%(ids)s) AND enabled
     )
     UPDATE flags
-       SET archived_at = NULL, completed_at = NULL, completed_status = NULL, completed_value = NULL
+       SET archived_at = NULL, completed_at = NULL, completed_status = NULL, completed_value = NULL,
+           potentially_stale_at = NULL
      WHERE id = ANY(%(ids)s)
        AND archived_at IS NOT NULL
 """
@@ -93,6 +95,30 @@ REVIVE = """
 def revive(conn: Connection, ids: Sequence[int]) -> None:
     """Revive archived flags, switched off in all environments and not completed."""
     run(conn, REVIVE, {"ids": list(ids)})
+
+
+NOTE_POTENTIALLY_STALE: LiteralString = f"""
+    WITH old AS (
+        SELECT flags.id, json_build_object('type', type, 'lifetimeDays', lifetime_days) AS data
+          FROM flags
+          JOIN flag_types ON flag_types.id = flags.type
+         WHERE archived_at IS NULL
+           AND potentially_stale_at IS NULL
+           AND {POTENTIALLY_STALE}
+         ORDER BY flags.id
+           FOR NO KEY UPDATE OF flags SKIP LOCKED
+    )
+    UPDATE flags
+       SET potentially_stale_at = now()
+      FROM old
+     WHERE flags.id = old.id
+    RETURNING name, project_id, data, {flag_records.TAGS} AS tags
+"""
+
+
+def note_potentially_stale(conn: Connection) -> list[DictRow]:
+    """Mark live flags that became older than their type should get. Return them for their events."""
+    return rows(conn, NOTE_POTENTIALLY_STALE)
 
 
 # The rows of flags stay, with deleted_at; rows that belong to them are deleted. Strategies, variants and links to

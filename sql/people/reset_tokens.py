@@ -23,6 +23,23 @@ def insert(conn: Connection, user_id: int, created_by: str) -> str:
     return token
 
 
+MAY_BE_SENT = """
+    SELECT password_hash IS NOT NULL
+           AND NOT EXISTS (
+               SELECT FROM reset_tokens
+                WHERE user_id = users.id
+                  AND created_by = %(created_by)s
+                  AND expires_at > now() + interval '23 hours 55 minutes')
+      FROM users
+     WHERE id = %(id)s
+"""
+
+
+def may_be_sent(conn: Connection, user_id: int, created_by: str) -> bool:
+    """Return whether a link can be sent to a user: with a password, and no link of this author in 5 minutes."""
+    return value(conn, MAY_BE_SENT, {"id": user_id, "created_by": created_by})
+
+
 FIND = "SELECT user_id FROM reset_tokens WHERE digest = %(digest)s AND expires_at > now()"
 
 

@@ -110,6 +110,20 @@ def list_all(conn: Connection, kinds: Sequence[str], name: str | None = None) ->
     return value(conn, LIST, {"kinds": list(kinds), "name": name})
 
 
+LIST_EXPIRING = """
+    SELECT name
+      FROM api_keys
+     WHERE kind = ANY(%(kinds)s)
+       AND expires_at BETWEEN now() AND now() + interval '7 days'
+     ORDER BY expires_at, name
+"""
+
+
+def list_expiring(conn: Connection, kinds: Sequence[str]) -> list[str]:
+    """Return the names of the tokens of these kinds that expire within 7 days, the first to expire first."""
+    return [row["name"] for row in rows(conn, LIST_EXPIRING, {"kinds": list(kinds)})]
+
+
 # The client and frontend tokens for a project. Tokens for all projects count too.
 OF_PROJECT = """
     kind <> 'admin'

@@ -9,6 +9,7 @@ TABLE = """
 
     GET /auth/reset/validate            -        200    200  200     200   200  200    200     200       200       6
     POST /auth/reset/password           -        200    200  200     200   200  200    200     200       200       14
+    POST /auth/reset/password-email     -        200    200  200     200   200  200    200     200       200       5
     POST /auth/reset/validate-password  -        200    200  200     200   200  200    200     200       200       5
 """
 

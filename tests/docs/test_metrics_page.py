@@ -159,6 +159,7 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
         {f"process_start_time_seconds{{{ONE}}}": "100 100 200 200 300 300 400x30"},
         {"FlagsRestarts"},
     ),
+    "tokens expire soon": ({f"flags_tokens_expiring{{{ONE}}}": "0 0 2x30"}, {"FlagsTokensExpire"}),
 }
 
 

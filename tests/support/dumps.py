@@ -39,6 +39,7 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         INSERT INTO past_passwords (user_id, password_hash) VALUES (1, 'a hash');
         INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());
         INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days');
+        INSERT INTO banners (message, enabled, variant, sticky) VALUES ('Welcome', true, 'info', false);
         INSERT INTO known_logins VALUES ('a digest', now());
         INSERT INTO frontend_additions VALUES (1, date_trunc('hour', now()), 1)
     """)

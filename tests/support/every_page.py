@@ -89,6 +89,7 @@ PAGES = (
     Example("/admin/context-fields/{field}"),
     Example("/admin/environments"),
     Example("/admin/tag-types"),
+    Example("/admin/banners"),
     Example("/admin/import"),
     Example("/admin/import", VIEWER, 403),
     Example("/admin/applications"),
@@ -99,6 +100,7 @@ PAGES = (
     Example("/new-user?token={reset}", None),
     Example("/reset-password?token={reset}", None),
     Example("/reset-password?token=unknown", None, 401),
+    Example("/forgot-password", None),
     Example("/profile"),
 )
 # Routes of pages that are not pages: files, downloads and redirects.

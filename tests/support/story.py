@@ -148,6 +148,7 @@ def whole_story(app: Flask) -> Story:
         make_hermes,
         give_access,
         make_catalog,
+        make_banner,
         make_strategy_types,
         make_flags,
         change_flags,
@@ -473,6 +474,16 @@ def make_catalog(story: Story) -> None:
     for tag in (BLUE, {"type": "mood", "value": "gloomy"}):
         story.step("eve", "POST tags", tag, event("tag-created", data=tag))
     story.step("eve", "DELETE tag-types/mood", None, event("tag-type-deleted", preData=mood))
+
+
+def make_banner(story: Story) -> None:
+    """An administrator writes a banner, switches it off twice and deletes it."""
+    created = event("banner-created", data=answered)
+    banner = story.step("root", "POST banners", {"message": "Welcome to the moon"}, created)
+    off = event("banner-updated", data={"enabled": False}, preData=banner)
+    changed = story.step("root", f"POST banners/{banner['id']}/off", None, off)
+    story.step("root", f"POST banners/{banner['id']}/off", None)
+    story.step("root", f"DELETE banners/{banner['id']}", None, event("banner-deleted", preData=changed))
 
 
 def make_strategy_types(story: Story) -> None:

@@ -117,7 +117,10 @@ class CreateUser(WithPassword):
         description=REQUIREMENTS
         + " Without a password, or with an empty one, the response has a link with which the user sets one."
     )
-    sendEmail = Boolean(description="Ignored. This service sends no e-mail.")
+    sendEmail = Boolean(
+        load_default=True,
+        description="Whether a user without a password gets the link by e-mail. Needs an e-mail address and SMTP_HOST.",
+    )
 
     @validates_schema
     def require_login_name(self, data: dict[str, Any], **_: Any) -> None:
@@ -142,7 +145,7 @@ class UpdateUser(Body):
         description="E-mail address. It must be free. It is stored in lower case. An empty text changes nothing."
     )
     rootRole = RootRole(description="Id or name of the root role of the user. An empty text changes nothing.")
-    sendEmail = Ignored("This service sends no e-mail.", "managedUser")
+    sendEmail = Ignored("A change of a user sends no e-mail.", "managedUser")
 
 
 class NewPassword(WithPassword):
@@ -210,6 +213,15 @@ class CreateResetLink(Body):
     example: ClassVar[dict[str, Any]] = {"id": "ada@example.org"}
 
     id = Text(required=True, description="User name or e-mail address of the user.")
+    sendEmail = Boolean(load_default=False, description="Whether the user gets the link by e-mail too.")
+
+
+class ForgottenPassword(Body):
+    """Body of POST /auth/reset/password-email."""
+
+    example: ClassVar[dict[str, Any]] = {"email": "ada@example.org"}
+
+    email = Email(required=True, description="E-mail address of the user.")
 
 
 class ResetToken(Query):

@@ -74,7 +74,7 @@ CREATE INDEX flag_links_flag_idx ON flag_links (flag_id);
 CREATE OR REPLACE FUNCTION alters_client_flags(type text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (type LIKE 'feature-%' AND type NOT LIKE 'feature-link-%'
-            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated'))
+            AND type NOT IN ('feature-favorited', 'feature-unfavorited', 'feature-type-updated', 'feature-potentially-stale-on'))
            OR type LIKE 'segment-%'
            OR type LIKE 'project-environment-%'
            OR type IN ('strategy-order-changed', 'environment-created', 'environment-deleted', 'tag-type-deleted');
@@ -108,7 +108,7 @@ CREATE TRIGGER raise_version BEFORE UPDATE ON groups FOR EACH ROW EXECUTE FUNCTI
 ALTER TABLE projects ADD COLUMN version bigint NOT NULL DEFAULT new_version();
 CREATE TRIGGER raise_version BEFORE UPDATE ON projects FOR EACH ROW EXECUTE FUNCTION raise_version();
 ALTER TABLE flags ADD COLUMN version bigint NOT NULL DEFAULT new_version();
-CREATE TRIGGER raise_version BEFORE UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION raise_version('first_in_production_at', 'created_by_user_id');
+CREATE TRIGGER raise_version BEFORE UPDATE ON flags FOR EACH ROW EXECUTE FUNCTION raise_version('first_in_production_at', 'created_by_user_id', 'potentially_stale_at');
 ALTER TABLE strategies ADD COLUMN version bigint NOT NULL DEFAULT new_version();
 CREATE TRIGGER raise_version BEFORE UPDATE ON strategies FOR EACH ROW EXECUTE FUNCTION raise_version();
 ALTER TABLE segments ADD COLUMN version bigint NOT NULL DEFAULT new_version();
@@ -121,3 +121,30 @@ ALTER TABLE events ADD COLUMN undoes bigint;
 
 -- Pages with OpenFeature read all flags of a token at once, which says nothing about the use of a single flag.
 ALTER TABLE api_keys ADD COLUMN bulk_read_on date;
+
+-- Flags that are older than their type should get have an event. Those that are too old already get none.
+ALTER TABLE flags ADD COLUMN potentially_stale_at timestamptz;
+UPDATE flags
+   SET potentially_stale_at = now()
+  FROM flag_types
+ WHERE flag_types.id = type
+   AND archived_at IS NULL
+   AND stale_since IS NULL
+   AND now() - created_at > make_interval(days => lifetime_days);
+
+-- Administrators write banners.
+CREATE TABLE banners (
+    id            integer GENERATED ALWAYS AS IDENTITY,
+    message       text NOT NULL,
+    enabled       boolean NOT NULL,
+    variant       text NOT NULL,
+    sticky        boolean NOT NULL,
+    icon          text,
+    link          text,
+    link_text     text,
+    dialog_title  text,
+    dialog        text,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT banners_pkey PRIMARY KEY (id),
+    CONSTRAINT banners_variant_check CHECK (variant IN ('info', 'warning', 'error', 'success'))
+);

@@ -118,3 +118,15 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     window.visit("/events?query=Ada+King&type=user-updated")
     shows(window, "1 event", "changed the user Ada King", "Ada → Ada King", "rootRole")
     assert link.partition("token=")[2] not in window.run("return document.documentElement.outerHTML")
+
+
+@pytest.mark.slow
+def test_a_banner_appears_until_it_is_switched_off(demo_url: str, window: Window) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/admin/banners")
+    window.click("button", "Create banner")
+    window.run(SEND, "Create banner", {"message": "No changes before Monday.", "link": "/events", "variant": "warning"})
+    shows(window, "No changes before Monday. More info")
+    window.click("switch", "No changes before Monday.")
+    window.wait_for("return document.querySelector('.banners').textContent", lambda text: text == "")
+    shows(window, "No changes before Monday.")

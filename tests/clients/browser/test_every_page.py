@@ -65,6 +65,20 @@ BOUND = 250
 REQUESTS = 7
 
 
+BANNERS = """
+    INSERT INTO banners (message, enabled, variant, sticky, link, dialog_title, dialog)
+    SELECT 'A banner', true, variant, false, link, 'Why', 'Because.'
+      FROM (VALUES ('error', '/events'), ('warning', 'dialog')) AS new (variant, link)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def banners(demo_url: str) -> None:
+    """All pages have banners."""
+    with connect(demo_url) as conn:
+        conn.execute(BANNERS)
+
+
 @cache
 def axe() -> str:
     """Return the source of axe-core, which `make sdks` installs. Skip the test without it; in CI, fail."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
@@ -13,6 +14,7 @@ from sql.people import groups, users
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, run_flags
 from tests.support.embedded_server import own_server
+from tests.support.mail_server import mail_server
 from tests.support.service import wait_until
 from tests.support.silent_proxy import Proxy
 from tests.support.standby import standby_of
@@ -103,6 +105,22 @@ def test_a_weak_setting_is_a_warning(with_settings, settings, named):
     assert (status, grade) == (0, "warn" if named else "ok")
     assert sentence.startswith(named or "All settings are valid.")
     assert not any(secret in sentence for secret in ("nleash4all", "eleven_long", "y" * 31, "unleash-insecure"))
+
+
+def test_the_mail_server_is_checked(with_settings):
+    with mail_server() as inbox:
+        line = with_settings(**inbox.settings)
+        assert about(line, "mail") == (0, "ok", "127.0.0.1 is ready to accept e-mails.")
+    status, grade, sentence = about(line, "mail")
+    assert (status, grade) == (0, "warn")
+    assert sentence.startswith("127.0.0.1 accepts no e-mails: ConnectionRefusedError: ")
+
+
+def test_tokens_that_expire_soon_are_named(line):
+    soon = (datetime.now(UTC) + timedelta(days=6)).isoformat(timespec="seconds")
+    line.does("api-token", "create", "--name", "edge", "--type", "admin", "--expires", soon)
+    assert about(line, "API tokens") == (0, "warn", "These expire within 7 days: edge.")
+    line.does("api-token", "revoke", str(line.lists("api-token")[-1]["id"]))
 
 
 def test_every_invalid_setting_is_named(line, monkeypatch):

@@ -211,6 +211,20 @@ def test_flags_of_older_versions_get_the_names_of_their_tokens(make_database):
     assert [(flag["name"], flag["created_by"]) for flag in found] == [("a", "ci"), ("b", None), ("c", None)]
 
 
+def test_flags_that_are_too_old_already_are_marked(make_database):
+    insert = (
+        "INSERT INTO flags (name, project_id, created_at) VALUES (%s, 'default', now() - make_interval(days => %s))"
+    )
+    with connect(make_database(empty=True)) as conn:
+        conn.execute(kept_schema(3).read_bytes())
+        conn.execute(insert, ["old", 41])
+        conn.execute(insert, ["young", 39])
+        with conn.transaction():
+            migrate.migrate(conn)
+        found = rows(conn, "SELECT name FROM flags WHERE potentially_stale_at IS NOT NULL")
+    assert [flag["name"] for flag in found] == ["old"]
+
+
 def test_a_start_reports_an_upgrade_of_the_schema(make_database, capfd):
     url = make_database(empty=True)
     with connect(url) as conn:

@@ -15,7 +15,7 @@ from tests.support.signup import guest, invitation
 from tests.support.world import PASSWORD, Caller, World
 
 EXPORT = "/projects/<project_id>/export"
-DOORS = {"/", "/login", "/new-user", "/reset-password", "/static/<name>"}
+DOORS = {"/", "/forgot-password", "/login", "/new-user", "/reset-password", "/static/<name>"}
 
 
 @pytest.fixture(autouse=True)

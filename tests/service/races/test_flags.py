@@ -1,9 +1,11 @@
 """Changes of flags at once, on connections that commit: one winner, no deadlock, and no more than the limits allow."""
 
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 
+from serving import clock
 from sql import limits
 from sql.catalog import tag_types
 from sql.database import rows, value
@@ -146,3 +148,17 @@ def test_events_are_dated_when_they_are_written_in_whole_milliseconds(admin, con
     assert dates == sorted(dates)
     assert {at.microsecond % 1000 for at in dates} == {0}
     assert before <= dates[0] <= dates[-1] <= after
+
+
+def test_workers_record_once_that_a_flag_is_too_old(app, world, gate, project, types):
+    def run_jobs():
+        with app.app_context():
+            clock.run_jobs()
+
+    world.flag(project, project, created_at=datetime.now(UTC) - timedelta(days=41))
+    with gate.transaction():
+        gate.execute("SELECT FROM flags WHERE name = %s FOR UPDATE", [project])
+        run_jobs()
+        assert types() == []
+    at_once(run_jobs, run_jobs)
+    assert types() == ["feature-potentially-stale-on"]

@@ -5,10 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rules.access import digest
+from serving import mail
 from sql import access, sessions
 from sql.database import value
 from sql.people import reset_tokens
 from tests.support.login import HASH, log_in
+from tests.support.mail_server import mail_server
 from tests.support.races import at_once, statuses, wait_for, while_hashing
 from tests.support.reset_links import use
 from tests.support.sessions import change
@@ -203,3 +205,18 @@ def test_a_role_being_deleted_is_refused(admin, conn, queue):
     body = {"email": "new@example.org", "rootRole": role}
     [answer] = queue(f"DELETE FROM roles WHERE id = {role}", lambda: admin.post(PATH, json=body))
     assert "rootRole: " in refused(answer)
+
+
+def test_two_workers_send_one_link_for_a_forgotten_password(app, ada, queue, monkeypatch):
+    def send():
+        with app.app_context():
+            mail.send_next()
+
+    mail.forgotten.queue.clear()
+    with mail_server() as inbox:
+        for name, setting in inbox.settings.items():
+            monkeypatch.setitem(app.config, name, setting)
+        for _ in range(2):
+            mail.forgotten.put("ada@example.org")
+        queue(f"SELECT FROM users WHERE id = {ada.id} FOR UPDATE", send, send)
+        assert inbox.recipients == [["ada@example.org"]]

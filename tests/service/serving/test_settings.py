@@ -13,6 +13,7 @@ SECRETS = [setting.name for setting in SETTINGS if setting.secret]
 # The default, the minimum and the maximum of whole numbers.
 NUMBERS = {
     "PORT": (4242, 1, 65535),
+    "SMTP_PORT": (587, 1, 65535),
     "WEB_CONCURRENCY": (2, 1, 256),
     "THREADS": (64, 1, 512),
     "WAIT_SECONDS": (5, 1, 60),
@@ -65,6 +66,8 @@ DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
     "IMPORT_ENVIRONMENT": "development",
     "FRONTEND_ORIGINS": ("*",),
     "METRICS_TOKEN": None,
+    "SMTP_SECURITY": "starttls",
+    **dict.fromkeys(("SMTP_HOST", "SMTP_USERNAME", "SMTP_PASSWORD", "SMTP_FROM")),
 }
 
 VALID = {
@@ -84,6 +87,9 @@ VALID = {
         "http://api",
     ],
     "METRICS_TOKEN": ["x" * 16, "!" + "~" * 254],
+    "SMTP_SECURITY": ["starttls", "tls", "none"],
+    "SMTP_FROM": ["flags@example.org", "Flags <flags@example.org>", '"Flags, é" <f@h>'],
+    **{name: ["x", " a b ", "x" * 255] for name in ("SMTP_USERNAME", "SMTP_PASSWORD")},
     "INIT_ADMIN_USERNAME": ["a", "x" * 255, "ada lovelace", "é"],
     "INIT_ADMIN_PASSWORD": ["12345678", "x" * 72, " with spaces ", "é" * 36],
     **{
@@ -150,6 +156,10 @@ INVALID = {
     },
     "IMPORT_FILE": ["a\nb", "\x7f"],
     **{name: ["a b", "..", "x" * 101, "é"] for name in ("IMPORT_PROJECT", "IMPORT_ENVIRONMENT")},
+    "SMTP_HOST": ["a b", "smtp://h", "h:25", "h/p"],
+    "SMTP_SECURITY": ["ssl", "STARTTLS", "yes"],
+    "SMTP_FROM": ["somebody", "a@b@c", "A name <x y>", "a@b\nBcc: c@d"],
+    **{name: ["a\nb", "\x7f", "é", "x" * 256] for name in ("SMTP_USERNAME", "SMTP_PASSWORD")},
     "METRICS_TOKEN": [
         *("x" * 15, "x" * 256, "sixteen and more letters", f"{'x' * 16}\n", "é" * 16),
         *(f"{'x' * 16}\x7f", f"{'x' * 16}\udcff"),
@@ -252,6 +262,18 @@ def test_the_base_url_ends_without_a_slash(given: dict[str, str], base_url: str,
     assert (settings["BASE_URL"], settings["BASE_PATH"]) == (base_url, path)
 
 
+def test_the_settings_of_e_mail_fit_together():
+    on = {"SMTP_HOST": "smtp.example.org", "SMTP_FROM": "flags@example.org"}
+    login = {"SMTP_USERNAME": "flags", "SMTP_PASSWORD": "secret"}
+    for more in ({}, login, {"SMTP_SECURITY": "none"}, {"SMTP_SECURITY": "none", "SMTP_HOST": "127.0.0.1"} | login):
+        assert load(on | more)["SMTP_FROM"] == "flags@example.org"
+    assert error_of({"SMTP_HOST": "h"}) == "The setting SMTP_FROM is required with SMTP_HOST."
+    both = "Set both SMTP_USERNAME and SMTP_PASSWORD, or none of them."
+    assert [error_of(on | {name: value}) for name, value in login.items()] == [both, both]
+    plain = "The setting SMTP_SECURITY must be starttls or tls, because SMTP_PASSWORD is sent."
+    assert error_of(on | login | {"SMTP_SECURITY": "none"}) == plain
+
+
 def test_the_first_password_has_the_minimum_length():
     settings = {"INIT_ADMIN_PASSWORD": "x" * 19, "PASSWORD_MIN_LENGTH": "20"}
     assert error_of(settings) == "The setting INIT_ADMIN_PASSWORD must be at least 20 characters long."
@@ -295,6 +317,7 @@ VALUES = {
     "INIT_ADMIN_API_TOKENS": "*:*.the-key-in-the-file",
     **dict.fromkeys(SCOPED, "*:production.the-token-in-the-file"),
     "METRICS_TOKEN": "the-token-in-the-file",
+    "SMTP_PASSWORD": " the password ",
 }
 
 
@@ -309,7 +332,7 @@ def test_a_secret_can_be_in_a_file(tmp_path, name):
     for text in ("", "\n", " \t\r\n", "\n\n\n", " " * 20):
         file.write_text(text)
         assert error_of(given) == f"The file in {name}_FILE is empty. Write the value to it, or unset the variable."
-    file.write_text("x")
+    file.write_text("x\ty")
     assert error_of(given).startswith(f"The setting {name} must ")
     file.write_text("NUL \0 in the middle")
     assert error_of(given) == f"The setting {name} must be UTF-8 text without the character NUL."

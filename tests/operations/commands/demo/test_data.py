@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 # What a company without logins, and without changes of its settings, leaves empty.
 EMPTY = (
-    "event_weeks frontend_additions known_logins login_addresses login_throttle past_environment_types "
+    "banners event_weeks frontend_additions known_logins login_addresses login_throttle past_environment_types "
     "past_group_users past_passwords past_private_projects personal_tokens reset_tokens sessions"
 )
 
