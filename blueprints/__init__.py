@@ -8,6 +8,7 @@ from blueprints import (
     events,
     health,
     insights,
+    integrations,
     login,
     password_reset,
     personal_dashboard,
@@ -56,6 +57,7 @@ ALL = (
     roles.bp,  # /api/admin/roles, /api/admin/projects/roles/…/access
     groups.bp,  # /api/admin/groups
     insights.bp,  # /api/admin/insights
+    integrations.bp,  # /api/admin/addons
     ui_config.bp,  # /api/admin/ui-config
     banners.bp,  # /api/admin/banners
     events.bp,  # /api/admin/search/events, /api/admin/events, /api/admin/event-creators

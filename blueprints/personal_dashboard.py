@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from blueprints.pages.event_text import sentence
 from rules.access import require, require_user
+from rules.event_text import sentence
 from serving.operation import operation
 from serving.responses import json_response, json_text
 from sql import personal_dashboard

@@ -109,6 +109,7 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "strategyId": ("Id of the strategy.", "b4ad7b8a-3f5d-4a0c-9d6e-1c2b3a4d5e6f"),
     "eventId": ("Id of the event.", "4711"),
     "bannerId": ("Id of the banner.", "7"),
+    "addonId": ("Id of the integration.", "3"),
     "linkId": ("Id of the link.", "7"),
     "userId": ("Id of the user.", "7"),
     "groupId": ("Id of the group.", "3"),

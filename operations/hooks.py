@@ -133,6 +133,7 @@ def post_worker_init(worker: Any) -> None:
     threads = {"ofrep-usage": (usage.write, 10), "clock": (clock.run_jobs, 30), "mail": (mail.send_next, 0)}
     for name, (act, pause) in threads.items():
         Thread(target=clock.repeat, args=(worker.wsgi, act, pause), name=name, daemon=True).start()
+    worker.wsgi.extensions["deliveries"].thread.start()
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
@@ -144,6 +145,7 @@ def worker_exit(_server: Any, worker: Any) -> None:
     # A worker that ends before it is ready has none.
     if worker.booted:
         worker.wsgi.extensions["client_streams"].close()
+        worker.wsgi.extensions["deliveries"].stop()
         with worker.wsgi.app_context():
             worker.wsgi.extensions["ofrep_usage"].write()
 

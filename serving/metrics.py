@@ -96,7 +96,7 @@ class Meters:
             "flags_client_stream_last_push_timestamp_seconds",
             "Time of the newest event sent to a stream.",
             registry=own,
-            multiprocess_mode="max",
+            multiprocess_mode="livemax",
         )
         self.streams_refused = Counter("flags_client_streams_refused_total", "Streams without a place.", registry=own)
         # Every worker counts the same tokens.
@@ -104,12 +104,22 @@ class Meters:
             "flags_tokens_expiring",
             "API tokens that expire within 7 days.",
             registry=own,
-            multiprocess_mode="livemostrecent",
+            multiprocess_mode="livemax",
         )
         self.mails = Counter("flags_mails_total", "E-mails by outcome.", ("kind", "outcome"), registry=own)
         for kind in ("invitation", "reset"):
             for outcome in ("accepted", "failed"):
                 self.mails.labels(kind, outcome)
+        self.deliveries = Counter(
+            "flags_deliveries_total", "Deliveries of events to integrations.", ("provider", "outcome"), registry=own
+        )
+        self.deliveries.labels("webhook", "delivered")
+        self.deliveries_waiting = Gauge(
+            "flags_deliveries_waiting", "Waiting deliveries.", registry=own, multiprocess_mode="livemax"
+        )
+        self.deliveries_oldest = Gauge(
+            "flags_deliveries_oldest_seconds", "Age of the oldest.", registry=own, multiprocess_mode="livemax"
+        )
         self.workers = Gauge("flags_workers", "Running worker processes.", registry=own, multiprocess_mode=mode)
         self.workers.set(1)
 

@@ -7,7 +7,7 @@ import traceback
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -91,9 +91,9 @@ def complete(line: dict[str, Any], entry: LogEntry) -> dict[str, Any]:
     return line
 
 
-def now() -> str:
-    """Return the current time in the format of the API."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now(later: float = 0) -> str:
+    """Return the current time in the format of the API. later: seconds to add."""
+    return (datetime.now(UTC) + timedelta(seconds=later)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # The first characters of SQLSTATEs of an unavailable database: no connection, no resources, shutdown, read-only.

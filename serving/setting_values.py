@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -12,6 +12,7 @@ import psycopg
 from marshmallow import ValidationError
 from psycopg.conninfo import conninfo_to_dict
 
+from rules.addresses import Network
 from validators.fields import Name
 from validators.people.users import PASSWORD_MAX_BYTES
 from validators.tokens.api_tokens import Secret
@@ -203,6 +204,14 @@ def origins(text: str) -> tuple[str, ...]:
         return tuple(Origin().deserialize(origin.strip()) for origin in text.split(","))
     except ValidationError:
         raise ValueError("must be origins such as https://shop.example.org, separated by commas, or *") from None
+
+
+def networks(text: str) -> tuple[Network, ...]:
+    """Read networks, separated by commas."""
+    try:
+        return tuple(ip_network(network.strip()) for network in text.split(",") if text)
+    except ValueError:
+        raise ValueError("must be networks such as 10.1.0.0/16, separated by commas") from None
 
 
 def bearer_token(text: str) -> str:

@@ -19,6 +19,7 @@ from serving.setting_values import (
     folder,
     host,
     identifier,
+    networks,
     number,
     one_of,
     origins,
@@ -175,6 +176,7 @@ SETTINGS = (
         "*",
         "origins of web pages that can use frontend tokens without `origins`, separated by commas; `*`: all",
     ),
+    Setting("INTEGRATION_NETWORKS", networks, "", "private networks that integrations can reach, separated by commas"),
     Setting(
         "EVENT_RETENTION_DAYS",
         number(0, 36500),

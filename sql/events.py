@@ -143,17 +143,34 @@ class Event:
 # as they were written. group_id: the first event of a transaction leaves its id in a setting, which ends with the
 # transaction. The next event of the list finds it there, because nothing sorts the rows: each is written before the
 # next one is read.
+#
+# Our choice for integrations: an event without a project needs one of all projects. An event without an environment,
+# such as that of an archived flag, matters to all environments.
 INSERT = """
-    INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
-                        data, pre_data, tags, created_by_token_id, undoes, group_id)
-    SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment, project,
-           feature_name, data, pre_data, tags, created_by_token_id, undoes,
-           nullif(current_setting('flags.event_group', true), '')::bigint
-      FROM json_to_recordset(%(events)s::json)
-        AS (type text, created_by text, created_by_user_id integer, environment text, project text, feature_name text,
-            data json, pre_data json, tags json, created_by_token_id integer, undoes bigint)
-     WHERE pg_current_xact_id() IS NOT NULL
-    RETURNING id, type, set_config('flags.event_group', coalesce(group_id, id)::text, true)
+    WITH recorded AS (
+        INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
+                            data, pre_data, tags, created_by_token_id, undoes, group_id)
+        SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment,
+               project, feature_name, data, pre_data, tags, created_by_token_id, undoes,
+               nullif(current_setting('flags.event_group', true), '')::bigint
+          FROM json_to_recordset(%(events)s::json)
+            AS (type text, created_by text, created_by_user_id integer, environment text, project text,
+                feature_name text, data json, pre_data json, tags json, created_by_token_id integer, undoes bigint)
+         WHERE pg_current_xact_id() IS NOT NULL
+        RETURNING id, type, project, environment, set_config('flags.event_group', coalesce(group_id, id)::text, true)
+    ),
+    deliveries AS (
+        INSERT INTO deliveries (integration_id, event_id)
+        SELECT integrations.id, recorded.id
+          FROM recorded
+          JOIN integrations
+            ON enabled
+           AND recorded.type = ANY(integrations.events)
+           AND (projects <@ '{}' OR projects && ARRAY['*', recorded.project])
+           AND (environments <@ '{}' OR recorded.environment IS NULL
+                OR environments && ARRAY['*', recorded.environment])
+    )
+    SELECT id, type FROM recorded
 """
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from blueprints.pages.event_text import SENTENCES, changes, sentence
 from blueprints.pages.filters import read_filters
 from blueprints.pages.page import page, require_reader, user_name, zone_of_reader
 from rules.access import Actor, require
+from rules.event_text import SENTENCES, changes, sentence
 from serving.event_stream import lines_response
 from serving.request_data import load_query
 from sql import event_search

@@ -10,11 +10,11 @@ from flask import Blueprint, Response, abort, current_app, redirect
 from werkzeug.wrappers import Response as Redirect
 
 from blueprints.pages.constraints import join
-from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.flag_text import group_states, rows_of, state_of, useless
 from blueprints.pages.newest_change import FLAG, newest_change
 from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project
+from rules.event_text import changes, sentence
 from sql import event_search
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection

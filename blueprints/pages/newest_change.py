@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from blueprints.pages.event_text import changes, sentence
 from blueprints.pages.page import Reader
+from rules.event_text import changes, sentence
 from sql import event_search
 from sql.database import Connection
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from blueprints.pages.event_text import sentence
 from blueprints.pages.events import list_creators
 from blueprints.pages.lists import list_page
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.tokens import expiring_tokens
+from rules.event_text import sentence
 from sql import attention, event_search
 from sql.catalog import environments
 from sql.database import Connection, connection

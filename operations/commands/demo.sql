@@ -534,3 +534,11 @@ SELECT created_by_user_id, (created_at AT TIME ZONE 'UTC')::date FROM events WHE
 SELECT staff.id, day::date FROM staff, generate_series(pg_temp.ago(joined - 1) AT TIME ZONE 'UTC', pg_temp.ago(coalesce(left_at + 1, 1)) AT TIME ZONE 'UTC', '1 day') AS day
  WHERE extract(isodow FROM day) < 6 AND pg_temp.chance(key || day) < diligence;
 UPDATE users SET seen_at = (SELECT max(day) FROM user_seen_days WHERE user_id = users.id) + interval '11 hours' WHERE id IN (SELECT id FROM staff);
+-- Disabled, because its receiver does not exist.
+INSERT INTO integrations (provider, description, enabled, parameters, events, projects, environments, created_at)
+VALUES ('slack', 'Changes in production', false, '{"url": "https://hooks.brightcart.example/T0"}', '{feature-environment-enabled,feature-environment-disabled}', '{}', '{production}', pg_temp.ago(90));
+INSERT INTO deliveries (integration_id, event_id, next_at, attempts, first_at, last_at, state, state_details, details)
+SELECT integrations.id, told.id, NULL, 1, told.created_at, told.created_at, 'success', '200 after 1 attempt',
+       '{"attempts": 1, "status": 200, "milliseconds": 120, "host": "hooks.brightcart.example"}'
+  FROM integrations
+ CROSS JOIN LATERAL (SELECT * FROM events WHERE type = ANY(integrations.events) AND environment = 'production' ORDER BY id DESC LIMIT 20) AS told;

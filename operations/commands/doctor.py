@@ -1,5 +1,6 @@
 """flags doctor: check an instance."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from operations.postgres.migrate import DatabaseProblem
 from rules.refusals import first_five
 from serving import mail, settings
 from serving.setting_values import is_local
-from sql import event_retention
+from sql import event_retention, integrations
 from sql.database import Connection
 from sql.people import users
 from sql.tokens import api_tokens
@@ -165,7 +166,7 @@ def standby_finding(row: DictRow) -> Finding:
 
 
 def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
-    """Yield the findings about the schema: privileges, version, search, event log, administrators."""
+    """Yield the findings about the schema and its contents."""
     privileges = server.privileges(conn)
     role, unreadable, unwritable = privileges["role"], privileges["unreadable"], privileges["unwritable"]
     for verb, tables in (("read", unreadable), ("insert into", unwritable)):
@@ -193,6 +194,10 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     yield event_log_finding(conn, config["EVENT_RETENTION_DAYS"])
     if expiring := api_tokens.list_expiring(conn, KINDS):
         yield WARN, "API tokens", f"These expire within 7 days: {first_five(expiring)}."
+    for row in json.loads(integrations.list_all(conn)):
+        if row["failingSince"] or not row["enabled"]:
+            problem = f"has failed since {row['failingSince']}" if row["enabled"] else "is disabled"
+            yield WARN, "integrations", f"The {row['provider']} integration {row['id']} {problem}. See its log."
     number = users.count_admins_who_can_log_in(conn)
     advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"
     yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)

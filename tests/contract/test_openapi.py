@@ -114,7 +114,7 @@ VERBS = {
     "get": "get list search check validate stream logOut",
     "post": (
         "create add set update clone copy move archive revive delete enable disable deprecate reactivate complete "
-        "uncomplete skip stop undo search sort validate evaluate import export register report send"
+        "uncomplete skip stop undo test search sort validate evaluate import export register report send"
     ),
     "put": "set update sort",
     "patch": "patch",

@@ -147,6 +147,10 @@ SCENES: dict[str, tuple[dict[str, str], set[str]]] = {
         },
         {"FlagsPasswordsGuessed"},
     ),
+    "a receiver of events is down": (
+        {f"flags_deliveries_oldest_seconds{{{ONE}}}": "0+120x30"},
+        {"FlagsDeliveriesFail"},
+    ),
     "a worker process does not come back": (
         {f"flags_workers{{{ONE}}}": "2 2 1x30", f"flags_workers_wanted{{{ONE}}}": "2x30"},
         {"FlagsWorkersMissing"},

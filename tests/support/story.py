@@ -161,6 +161,7 @@ def whole_story(app: Flask) -> Story:
         clone_flag,
         export_and_import,
         delete_project,
+        make_integration,
     ):
         chapter(story)
     return story
@@ -816,3 +817,18 @@ def delete_project(story: Story) -> None:
         event("project-deleted", "pluto"),
     )
     assert [each["id"] for each in story.read("/api/admin/projects")["projects"]] == ["apollo", "default", "hermes"]
+
+
+def make_integration(story: Story) -> None:
+    """An integration that is changed and deleted."""
+    body: Json = {"provider": "slack", "enabled": False, "events": ["feature-created"]}
+    parameters = {"url": "https://hooks.example.org/moon"}
+    made = body | {"description": None, "projects": [], "environments": []}
+    created = event("addon-config-created", data=made)
+    path = f"addons/{story.step('eve', 'POST addons', body | {'parameters': parameters}, created)['id']}"
+    change = {"projects": ["apollo"], "description": "Launches"}
+    data = made | change | {"changedParameters": ["username"]}
+    updated = event("addon-config-updated", data=data, preData=made)
+    body |= change | {"parameters": {"url": "*****", "username": "Houston"}}
+    story.step("eve", f"PUT {path}", body, updated)
+    story.step("eve", f"DELETE {path}", None, event("addon-config-deleted", preData=made | change))

@@ -75,7 +75,7 @@ PAGES = """
 """
 # Requests for parts of Unleash that do not exist here, and for the flag default, as long as the UI knows no other: 404.
 MISSING = re.compile(
-    r"404 GET /api/admin/(addons|auth/simple/settings|banners|insights/lifecycle|license/check|licensed-users"
+    r"404 GET /api/admin/(auth/simple/settings|banners|insights/lifecycle|license/check|licensed-users"
     r"|release-plan-templates|scim-settings|user-access-requests|projects/\S+/change-requests/.*"
     r"|projects/checkout/features/default/parent-variants)(\?.*)?"
 )

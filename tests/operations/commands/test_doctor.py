@@ -351,6 +351,21 @@ def test_the_first_event_and_the_retention_are_reported(line, with_settings):
         assert about(keeps_90, "event log") == (0, "ok", "The event log is empty. EVENT_RETENTION_DAYS is 90.")
 
 
+def test_integrations_that_fail_or_are_disabled_are_reported(line):
+    add = """
+        INSERT INTO integrations (id, provider, enabled, failing_since, parameters, events, projects, environments)
+        VALUES (7, 'slack', false, NULL, '{}', '{}', '{}', '{}'), (8, 'webhook', true, NULL, '{}', '{}', '{}', '{}'),
+               (9, 'discord', true, '2026-11-26 10:00Z', '{}', '{}', '{}', '{}')
+    """
+    with line.altered(add, "DELETE FROM integrations"):
+        found = of(line.run("doctor").stdout, "integrations")
+    first, second = (
+        "The slack integration 7 is disabled.",
+        "The discord integration 9 has failed since 2026-11-26T10:00:00.000Z.",
+    )
+    assert found == [("warn", f"{first} See its log."), ("warn", f"{second} See its log.")]
+
+
 @pytest.mark.parametrize(
     ("loss", "undo"),
     [

@@ -104,6 +104,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         # of flags.
         new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
         new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions, flag_links, banners")
+        new.execute("TRUNCATE integrations, deliveries")
         # Nor an order of the members of a group, the token, the group and the undone event of an event, or the day of a
         # bulk read.
         new.execute("SET session_replication_role = replica")  # No triggers.

@@ -32,6 +32,8 @@ SEGMENTS = ["POST /api/admin/segments", f"PUT {SEGMENT}", f"DELETE {SEGMENT}"]
 TOKENS = "/api/admin/api-tokens"
 TOKEN = f"{TOKENS}/<slashed:api_token>"
 # By permission, what it opens. What is nowhere here and closed to viewers is for those who administer.
+ADDON = "/api/admin/addons/<addon_id>"
+READ_ADDONS = ("GET /api/admin/addons", f"GET {ADDON}")
 OPENS = {
     "CREATE_FEATURE": [f"POST {PROJECT}/features", f"POST {FLAG}/clone"],
     "UPDATE_FEATURE": [
@@ -55,6 +57,9 @@ OPENS = {
         # The event is about the stale mark.
         "POST /api/admin/events/<event_id>/undo",
     ],
+    "CREATE_ADDON": ["POST /api/admin/addons", *READ_ADDONS],
+    "UPDATE_ADDON": [f"PUT {ADDON}", f"GET {ADDON}/events", f"POST {ADDON}/test", *READ_ADDONS],
+    "DELETE_ADDON": [f"DELETE {ADDON}", *READ_ADDONS],
     "UPDATE_APPLICATION": [f"{method} /api/admin/metrics/applications/<app_name>" for method in ("POST", "DELETE")],
     "DELETE_FEATURE": [
         f"DELETE {FLAG}",

@@ -79,6 +79,7 @@ HOSTILE_QUERIES += ["x" * 200_000, "a=1&" * 20_000, "=" * 10_000]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "WHATEVER")
 # Every member of the context of a user is a property of the user, or ignored.
 CONTEXTS = {"POST /api/frontend", "POST /ofrep/v1/evaluate/flags", "POST /ofrep/v1/evaluate/flags/<feature_name>"}
+CONTEXTS |= {"POST /api/frontend/all", "POST /api/frontend/features/<feature_name>"}
 CONTEXTS.add("POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/evaluate")
 # Whatever the document allows, but no bug.
 ANY = set(range(200, 500))

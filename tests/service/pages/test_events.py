@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from blueprints.pages.event_text import SENTENCES, changes, sentence
 from blueprints.pages.page import time_text
 from rules.access import SYSTEM
+from rules.event_text import SENTENCES, changes, sentence
 from sql.database import Connection
 from tests.support.fixtures import record
 from tests.support.page import Page, open_page
@@ -92,7 +92,7 @@ def test_difference_of_a_large_event_is_cut() -> None:
             {"type": "feature-tagged", "featureName": "a", "project": "p", "data": {"type": "simple", "value": "b"}},
             "added the tag simple:b to a",
         ),
-        ({"type": "addon-config-created"}, "recorded addon-config-created"),
+        ({"type": "feature-import"}, "recorded feature-import"),
         (
             {"type": "feature-project-change", "featureName": "a", "data": {"oldProject": "p", "newProject": "q"}},
             "moved a from p to q",

@@ -17,6 +17,7 @@ from tests.support.reports import metrics
 from tests.support.service import free_port, run, wait_until
 from tests.support.world import Caller, refused
 from validators.events import TYPES
+from validators.integrations import PROVIDERS
 
 ROUTE, OVERVIEW = "/api/admin/projects/<project_id>/overview", "/api/admin/projects/default/overview"
 FEATURES = "/api/admin/projects/default/features"
@@ -310,10 +311,11 @@ def test_no_label_contains_client_input(hostile):
     closed = {
         "route": {"none", *(rule.rule for rule in hostile.app.url_map.iter_rules())},
         "method": METHODS | {"other"},
-        "outcome": {*OUTCOMES, "accepted", "failed"},
+        "outcome": {*OUTCOMES, "accepted", "failed", "delivered"},
         "kind": {"invitation", "reset"},
         "type": TYPES,
         "what": set(DROPPED),
+        "provider": set(PROVIDERS),
     }
     seen: dict[str, set[str]] = {}
     for _, labels in read(text):

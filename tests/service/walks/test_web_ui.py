@@ -76,7 +76,7 @@ READ = """
     search/events?query=walk&offset=0&limit=25&from=IS%3A2026-11-01&to=IS%3A2026-11-22
     projects/default/applications?offset=0&limit=25&sortBy=createdAt&sortOrder=desc user-admin/1/permissions
     personal-dashboard personal-dashboard/default projects/default/status lifecycle/count metrics/sdks/outdated
-    projects/default/context?include=root flag-creators?limit=10000
+    projects/default/context?include=root flag-creators?limit=10000 addons
 """.split()
 # The lists of flags with each of their filters.
 FILTERS = """
@@ -88,7 +88,7 @@ READ += [LOG, f"{LOG}&project=IS%3Adefault", f"{LOG}&feature=IS%3Awalk"]
 READ += [f"search/events?{SINCE}&type=IS_ANY_OF%3A{'%2C'.join(TIMELINE)}"]
 READ += [f"{LOG}&createdBy=IS%3A1&type=IS%3Afeature-created&feature=IS%3Awalk&project=IS%3Adefault"]
 MISSING = """
-    projects/default/insights projects/undefined/overview addons instance-admin/statistics
+    projects/default/insights projects/undefined/overview instance-admin/statistics
     projects/default/features/default/parent-variants /api/instance/trafficBundles maintenance invoices
     metrics/traffic-search?grouping=daily&from=2026-11-01&to=2026-11-30 /api/instance/refresh telemetry/settings
     license license/check user-access-requests release-plan-templates projects/default/change-requests/config

@@ -9,6 +9,9 @@ from typing import Any
 # What an event of a type says after the name of its author. {flag}, {project} and {environment} are columns of the
 # event, {name} is what its data calls the record, and other names are properties of its data.
 SENTENCES = {
+    "addon-config-created": "created the {provider} integration",
+    "addon-config-deleted": "deleted the {provider} integration",
+    "addon-config-updated": "changed the {provider} integration",
     "api-token-created": "created the API token {name}",
     "api-token-deleted": "deleted the API token {name}",
     "api-token-updated": "changed the API token {name}",
@@ -159,10 +162,11 @@ def changes(event: Mapping[str, Any]) -> tuple[list[Change], int]:
     """Return the properties that differ between preData and data, and the number of those that are left out."""
     before, after = (dict(properties(event[key])) for key in ("preData", "data"))
     names = [name for name in before | after if before.get(name) != after.get(name)]
-    found = names[:MAX_PROPERTIES]
-    return [Change(name, shorten(before.get(name)), shorten(after.get(name))) for name in found], len(names) - len(
-        found
-    )
+    found = [
+        Change(name, *(text and shorten(text) for text in (before.get(name), after.get(name))))
+        for name in names[:MAX_PROPERTIES]
+    ]
+    return found, len(names) - len(found)
 
 
 def properties(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -188,6 +192,6 @@ def as_text(value: Any) -> str:
     return "none" if value == {} else json.dumps(value)
 
 
-def shorten(text: str | None) -> str | None:
+def shorten(text: str, length: int = MAX_TEXT) -> str:
     """Return the beginning of a long text, and other texts as they are."""
-    return text if text is None or len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
+    return text if len(text) <= length else f"{text[:length]}…"
