@@ -198,7 +198,7 @@ def test_unknown_addresses_get_the_same_response_and_no_e_mail(
     # No password yet, a service account, and a name that is no address.
     world.user("Grace")
     world.user("Robot", account_type="Service Account", email="robot@example.org")
-    for email in ("grace@example.org", "robot@example.org", "nobody@example.org"):
+    for email in ("grace@example.org", "robot@example.org", "unknown@example.org"):
         response = stranger.post(FORGOT, json={"email": email})
         assert (response.status_code, response.data) == (200, b"")
     send_all(app)
