@@ -8,14 +8,11 @@ from serving.deliveries import send_test
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
-from sql import deliveries, events, integrations
+from sql import deliveries, integrations
 from sql.database import connection, transaction
-from sql.events import Event
 from validators.integrations import Integration, IntegrationLog
 
 bp = Blueprint("integrations", __name__)
-HOLDER = ("CREATE_ADDON", "UPDATE_ADDON", "DELETE_ADDON")
-UNKNOWN = "No integration has that id."
 
 
 @bp.get("/api/admin/addons")
@@ -26,7 +23,7 @@ def list_integrations() -> Response:
     Returns all of them by id, and what each provider needs. Sensitive parameters are `*****`.
     """
     with connection() as conn:
-        actor = require(conn, *HOLDER)
+        actor = require(conn, *rules.HOLDER)
         body = integrations.list_all(conn)
     return json_response(f'{{"addons" : {body}, "providers" : {json_text(rules.providers(actor))}}}')
 
@@ -42,15 +39,9 @@ def create_integration() -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "CREATE_ADDON")
-        payload = load(Integration())
-        rules.refuse_types(actor, payload["events"])
-        payload |= {"description": payload.get("description"), "parameters": rules.complete(payload, {})}
-        integration = integrations.insert(conn, payload, actor.user_id) or abort(
-            400, f"There can be at most {integrations.LIMIT} integrations."
-        )
-        events.record(conn, Event("addon-config-created", actor, data=integration))
-        body = integrations.get(conn, integration["id"], masked=integrations.SENSITIVE[:-1])
-    return created(body, "addons/{}", integration["id"])
+        new_id, _ = rules.create(conn, actor, load(Integration()))
+        body = integrations.get(conn, new_id, masked=integrations.SENSITIVE[:-1])
+    return created(body, "addons/{}", new_id)
 
 
 @bp.get("/api/admin/addons/<addon_id>")
@@ -61,8 +52,8 @@ def get_integration(addon_id: str) -> Response:
     Returns it with its failures. Sensitive parameters are `*****`.
     """
     with connection() as conn:
-        require(conn, *HOLDER)
-        body = integrations.get(conn, id_in_path(addon_id)) or abort(404, UNKNOWN)
+        require(conn, *rules.HOLDER)
+        body = integrations.get(conn, id_in_path(addon_id)) or abort(404, rules.UNKNOWN)
     return json_response(body)
 
 
@@ -77,10 +68,8 @@ def update_integration(addon_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "UPDATE_ADDON")
         change = load(Integration())
-        before = integrations.lock(conn, id_in_path(addon_id)) or abort(404, UNKNOWN)
-        rules.refuse_types(actor, [*before["logged"]["events"], *change["events"]])
-        rules.update(conn, actor, before, change)
-        body = integrations.get(conn, before["id"])
+        rules.update(conn, actor, id_in_path(addon_id), change)
+        body = integrations.get(conn, id_in_path(addon_id))
     return json_response(body)
 
 
@@ -93,8 +82,7 @@ def delete_integration(addon_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_ADDON")
-        before = integrations.delete(conn, id_in_path(addon_id)) or abort(404, UNKNOWN)
-        events.record(conn, Event("addon-config-deleted", actor, pre_data=before))
+        rules.delete(conn, actor, id_in_path(addon_id))
     return empty_response()
 
 
@@ -109,7 +97,7 @@ def list_integration_events(addon_id: str) -> Response:
     with connection() as conn:
         actor = require(conn, "UPDATE_ADDON", list_projects=True)
         page = load_query(IntegrationLog)
-        found = deliveries.log(conn, id_in_path(addon_id), actor.visible, page) or abort(404, UNKNOWN)
+        found = deliveries.log(conn, id_in_path(addon_id), actor.visible, page) or abort(404, rules.UNKNOWN)
         rules.refuse_types(actor, found["types"])
     return json_response(found["body"])
 
@@ -124,7 +112,6 @@ def test_integration(addon_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_ADDON")
-        integration = integrations.lock(conn, id_in_path(addon_id)) or abort(404, UNKNOWN)
-        rules.refuse_types(actor, integration["logged"]["events"])
+        integration = rules.lock(conn, actor, id_in_path(addon_id))
         rules.throttle_tests(conn, g.caller.account)
     return json_response(json_text(send_test(integration, actor.name)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any
 
-from flask import current_app
+from flask import abort, current_app
 from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Forbidden
 
@@ -20,6 +20,10 @@ from sql.events import Event
 from sql.integrations import ADMIN_TYPES, SENSITIVE
 from validators.errors import RateLimited
 from validators.integrations import MASK, PARAMETERS, PROVIDERS, URL
+
+# Readers of integrations need one of these permissions.
+HOLDER = ("CREATE_ADDON", "UPDATE_ADDON", "DELETE_ADDON")
+UNKNOWN = "No integration has that id."
 
 
 def providers(actor: Actor) -> list[dict[str, Any]]:
@@ -80,8 +84,28 @@ def check_address(address: str) -> None:
         raise BadRequest("parameters.url: must be https and public. The setting INTEGRATION_NETWORKS allows others.")
 
 
-def update(conn: Connection, actor: Actor, before: DictRow, change: Mapping[str, Any]) -> None:
-    """Change a locked integration. Raise 400 if the provider differs, or as complete()."""
+def create(conn: Connection, actor: Actor, given: Mapping[str, Any]) -> tuple[int, str | None]:
+    """Create an integration. Return its id and signing secret. Raise as complete(), or 400 if there are too many."""
+    refuse_types(actor, given["events"])
+    row = {**given, "description": given.get("description"), "parameters": complete(given, {})}
+    integration = integrations.insert(conn, row, actor.user_id) or abort(
+        400, f"There can be at most {integrations.LIMIT} integrations."
+    )
+    events.record(conn, Event("addon-config-created", actor, data=integration))
+    return integration["id"], row["parameters"].get("signingSecret")
+
+
+def lock(conn: Connection, actor: Actor, integration_id: int) -> DictRow:
+    """Lock an integration, as sql does. Raise 404 if it does not exist, or as refuse_types() for its types."""
+    found = integrations.lock(conn, integration_id) or abort(404, UNKNOWN)
+    refuse_types(actor, found["logged"]["events"])
+    return found
+
+
+def update(conn: Connection, actor: Actor, integration_id: int, change: Mapping[str, Any]) -> None:
+    """Change an integration. Raise 400 if the provider differs, or as lock(), refuse_types() and complete()."""
+    before = lock(conn, actor, integration_id)
+    refuse_types(actor, change["events"])
     logged, stored = before["logged"], before["parameters"]
     if change["provider"] != logged["provider"]:
         raise BadRequest(f"provider: must be {logged['provider']}, because it cannot change")
@@ -90,6 +114,12 @@ def update(conn: Connection, actor: Actor, before: DictRow, change: Mapping[str,
     after = integrations.update(conn, {**logged, **change, "parameters": parameters}, actor.user_id)
     data = after | ({"changedParameters": changed} if changed else {})
     events.record_change(conn, Event("addon-config-updated", actor, data=data, pre_data=logged))
+
+
+def delete(conn: Connection, actor: Actor, integration_id: int) -> None:
+    """Delete an integration. Raise 404 if it does not exist."""
+    before = integrations.delete(conn, integration_id) or abort(404, UNKNOWN)
+    events.record(conn, Event("addon-config-deleted", actor, pre_data=before))
 
 
 def throttle_tests(conn: Connection, account: str) -> None:
