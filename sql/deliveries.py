@@ -153,6 +153,16 @@ def log(
     return one(conn, LOG, {"id": integration_id, **page, **seen})
 
 
+LAST_ATTEMPTS = """
+    SELECT integration_id, iso(max(last_at)) AS at FROM deliveries WHERE attempts > 0 GROUP BY integration_id
+"""
+
+
+def last_attempts(conn: Connection) -> dict[int, str]:
+    """Return the time of the last attempt of each integration that has one in its log."""
+    return {row["integration_id"]: row["at"] for row in rows(conn, LAST_ATTEMPTS)}
+
+
 # Our choice: outcomes stay for 30 days, the newest 1,000 of each integration. A change that was recorded while its
 # integration was disabled or deleted has left deliveries that are never sent.
 REMOVE_OLD = """

@@ -18,6 +18,7 @@ from blueprints.pages import (
     flag,
     imports,
     insights,
+    integrations,
     login,
     new_user,
     people,
@@ -57,6 +58,7 @@ ALL = (
     admin.bp,  # /admin, /admin/banners
     people.bp,  # /admin/users, /admin/groups, /admin/groups/…, /admin/service-accounts
     roles.bp,  # /admin/roles, /admin/roles/new, /admin/roles/…
+    integrations.bp,  # /admin/integrations, /admin/integrations/new, /admin/integrations/…
     imports.bp,  # /admin/import
 )
 

@@ -8,6 +8,7 @@ from blueprints.pages.lists import list_page
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.tokens import expiring_tokens
 from rules.api_tokens import permissions
+from rules.integrations import HOLDER
 from sql.database import connection
 
 bp = Blueprint("admin", __name__)
@@ -36,6 +37,7 @@ ENTRIES = (
     Entry("environments", "Environments", "Where flags are switched, such as development and production."),
     Entry("tag-types", "Tag types", "Kinds of tags that flags can have."),
     Entry("banners", "Banners", "Announce something at the top of every page.", ("ADMIN",)),
+    Entry("integrations", "Integrations", "Tell Slack, Teams, Discord or a program what changes.", HOLDER),
     Entry("import", "Import", "Bring flags from Unleash, or from another instance, by a file.", ("ADMIN",)),
 )
 

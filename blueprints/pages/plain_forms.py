@@ -15,9 +15,11 @@ from serving.session_cookie import set_session
 from sql.people.past_passwords import REMEMBERED
 from validators import Body, load_or_400, names_of
 from validators.errors import RateLimited
+from validators.integrations import PARAMETERS
 from validators.people.users import PASSWORD_MAX_BYTES
 
 LABELS = {"username": "User name", "email": "Email", "name": "Name", "password": "Password"}
+LABELS |= {f"parameters.{name}": parameter["displayName"] for name, parameter in PARAMETERS.items()}
 
 
 def refuse_other_sites() -> None:
@@ -71,7 +73,7 @@ def problems_of(error: HTTPException) -> dict[str, str]:
 
 def sentence_about(label: str, text: str) -> str:
     """Return what is wrong with a field as a sentence."""
-    return f"{label} {text}." if text.startswith(("must ", "is ")) else f"{text[:1].upper()}{text[1:]}."
+    return f"{label} {text.rstrip('.')}." if text.startswith(("must ", "is ")) else f"{text[:1].upper()}{text[1:]}."
 
 
 def replaced_session() -> str:

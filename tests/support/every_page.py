@@ -17,6 +17,7 @@ FIND = """
            (SELECT min(id) FROM groups) AS group,
            (SELECT max(name) FROM context_fields) AS field,
            (SELECT max(id) FROM roles) AS role,
+           (SELECT min(id) FROM integrations) AS integration,
            (SELECT max(id) FROM users WHERE account_type = 'User' AND deleted_at IS NULL) AS "user"
       FROM strategies
       JOIN flags ON flags.id = flag_id
@@ -90,6 +91,11 @@ PAGES = (
     Example("/admin/environments"),
     Example("/admin/tag-types"),
     Example("/admin/banners"),
+    Example("/admin/integrations"),
+    Example("/admin/integrations", VIEWER, 403),
+    Example("/admin/integrations/new?provider=webhook"),
+    Example("/admin/integrations/{integration}"),
+    Example("/admin/integrations/{integration}/test"),
     Example("/admin/import"),
     Example("/admin/import", VIEWER, 403),
     Example("/admin/applications"),

@@ -34,8 +34,9 @@ def paths(demo_url: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def demo(demo_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with the demo, under the path /flags."""
-    with Service(demo_url, tmp_path_factory.mktemp("service"), path="/flags") as service:
+    """A service with the demo, under the path /flags. Its integrations reach this machine."""
+    folder = tmp_path_factory.mktemp("service")
+    with Service(demo_url, folder, path="/flags", INTEGRATION_NETWORKS="127.0.0.0/8") as service:
         yield service
 
 

@@ -25,4 +25,6 @@ INSERT INTO events (type, created_by, created_by_user_id, project, environment, 
 SELECT types.type, %(name)s::text, NULL, 'checkout', %(name)s::text, flags.name, json_build_object('name', %(name)s::text, %(name)s::text, %(name)s::text), json_build_object('name', 'x')
   FROM flags, (SELECT DISTINCT type FROM events) AS types
  WHERE project_id = 'checkout' AND archived_at IS NULL AND types.type LIKE 'feature%%';
+UPDATE integrations SET description = %(name)s::text, events = events || %(name)s::text, projects = ARRAY[%(name)s::text], environments = ARRAY[%(name)s::text];
+UPDATE deliveries SET state_details = %(name)s::text;
 UPDATE banners SET message = %(name)s, link_text = %(name)s, dialog_title = %(name)s, dialog = %(name)s;

@@ -20,7 +20,7 @@ def test_index_lists_what_the_reader_may_see(alice: Caller, victor: Caller, conn
     page = open_page(alice, "/admin")
     people = ["Users", "Groups", "Roles", "Service accounts", "Signup tokens"]
     catalog = ["Applications", "Segments", "Context fields", "Environments", "Tag types"]
-    assert page.texts(".//tbody//th") == [*people, "API tokens", *catalog, "Banners", "Import"]
+    assert page.texts(".//tbody//th") == [*people, "API tokens", *catalog, "Banners", "Integrations", "Import"]
     for link in page.all(".//tbody//a"):
         open_page(alice, link.get("href", ""))
     assert open_page(victor, "/admin").texts(".//tbody//th") == catalog
