@@ -17,7 +17,6 @@ from serving import (
     caller_limit,
     client_streams,
     cross_origin,
-    deliveries,
     deprecation,
     errors,
     event_stream,
@@ -74,7 +73,6 @@ def create_app(
     slow_requests.init_app(app)
     event_stream.init_app(app)
     client_streams.init_app(app, meters)
-    deliveries.init_app(app, meters)
     cross_origin.init_app(app)
     app.before_request(require_host)
     app.before_request(body_limits.read_body)

@@ -985,7 +985,6 @@ CREATE TABLE deliveries (
     integration_id  integer NOT NULL,
     event_id        bigint NOT NULL,
     next_at         timestamptz DEFAULT now(),  -- the next attempt; null: finished
-    overtaken       boolean NOT NULL DEFAULT false,  -- true: failed so often that later deliveries no longer wait for it
     attempts        integer NOT NULL DEFAULT 0,
     first_at        timestamptz,  -- the first attempt
     last_at         timestamptz,  -- the last attempt, or the end without one
@@ -995,7 +994,7 @@ CREATE TABLE deliveries (
     CONSTRAINT deliveries_pkey PRIMARY KEY (integration_id, event_id),
     CONSTRAINT deliveries_state_check CHECK (state IN ('success', 'failed', 'successWithErrors'))
 );
-CREATE INDEX deliveries_waiting_idx ON deliveries (integration_id, overtaken, event_id) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_waiting_idx ON deliveries (integration_id, event_id) WHERE next_at IS NOT NULL;
 
 
 -- ---------------------------------------------------------------------------------------------------------------------

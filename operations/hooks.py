@@ -11,16 +11,20 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from operations import metrics_files, start
 from operations.postgres.migrate import DatabaseProblem
-from serving import client_streams, clock, mail
+from serving import client_streams, clock, deliveries, mail
 from serving.settings import SettingError
 
 # The settings of the master. gunicorn.conf.py fills them at the start and at each SIGHUP.
 settings = start.last_settings
+
+# The threads of a worker, and what stops them.
+threads: dict[str, Thread] = {}
+stopping = Event()
 
 # Parameters of mallopt() in glibc.
 M_TRIM_THRESHOLD = -1
@@ -130,10 +134,12 @@ def post_worker_init(worker: Any) -> None:
     """Finish running requests on Ctrl-C, which a terminal sends to the workers too. Start the other threads."""
     signal.signal(signal.SIGINT, worker.handle_exit)
     usage = worker.wsgi.extensions["ofrep_usage"]
-    threads = {"ofrep-usage": (usage.write, 10), "clock": (clock.run_jobs, 30), "mail": (mail.send_next, 0)}
-    for name, (act, pause) in threads.items():
-        Thread(target=clock.repeat, args=(worker.wsgi, act, pause), name=name, daemon=True).start()
-    worker.wsgi.extensions["deliveries"].thread.start()
+    jobs = {"ofrep-usage": (usage.write, 10), "clock": (clock.run_jobs, 30), "mail": (mail.send_next, 0)}
+    jobs |= {"deliveries": (deliveries.run_once, 1), "retention": (deliveries.remove_old, 3600)}
+    for name, (act, pause) in jobs.items():
+        args = (worker.wsgi, act, pause, stopping)
+        threads[name] = Thread(target=clock.repeat, args=args, name=name, daemon=True)
+        threads[name].start()
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
@@ -145,7 +151,9 @@ def worker_exit(_server: Any, worker: Any) -> None:
     # A worker that ends before it is ready has none.
     if worker.booted:
         worker.wsgi.extensions["client_streams"].close()
-        worker.wsgi.extensions["deliveries"].stop()
+        # The running attempt ends, so that it is not repeated.
+        stopping.set()
+        threads["deliveries"].join(deliveries.STOP)
         with worker.wsgi.app_context():
             worker.wsgi.extensions["ofrep_usage"].write()
 

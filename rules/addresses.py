@@ -10,7 +10,10 @@ PROTOCOLS = IPv4Network("192.0.0.0/24")
 
 
 def is_allowed(text: str, networks: Sequence[Network], *, is_encrypted: bool) -> bool:
-    """Return whether an integration may reach an address: one of these networks, or with https also a public one."""
+    """Return whether an integration may reach an address: one of these networks, or with https also a public one.
+
+    Raises ValueError for other texts.
+    """
     address = ip_address(text)
     if isinstance(address, IPv6Address):
         inner = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None

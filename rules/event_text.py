@@ -41,7 +41,7 @@ SENTENCES = {
     "feature-link-removed": "removed the link {url} from {flag}",
     "feature-link-updated": "changed the link {url} of {flag}",
     "feature-metadata-updated": "changed {flag}",
-    "feature-potentially-stale-on": "found that {flag} is older than flags of its type should get",
+    "feature-potentially-stale-on": "found that {flag} is older than flags of its type should become",
     "feature-project-change": "moved {flag} from {oldProject} to {newProject}",
     "feature-revived": "revived {flag}",
     "feature-stale-off": "marked {flag} as not stale",

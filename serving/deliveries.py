@@ -1,16 +1,14 @@
-"""Send events to integrations: a thread in each worker, and test messages."""
+"""Send events to integrations, and test messages."""
 
-import logging
 import random
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from flask import Flask, current_app
+from flask import current_app
 from psycopg.rows import DictRow
 
 from rules import integrations
@@ -21,9 +19,6 @@ from serving.request_log import now, write
 from sql import deliveries
 from sql.database import as_json, transaction
 
-if TYPE_CHECKING:
-    from serving.metrics import Meters
-
 # The longest attempt, which a worker finishes before it stops, and the longest wait between two attempts, in seconds.
 STOP, WAIT_MAX = 16.0, 3600
 # The receiver would refuse the same message again, or does not want any message.
@@ -31,74 +26,40 @@ GONE, REFUSED = 410, (400, 410, 413, 422)
 # Our choice: in bytes. A longer event is sent to webhooks without its data.
 EVENT_MAX = 256 * 1024
 
-log = logging.getLogger(__name__)
 
-
-class Deliveries:
-    """The thread of a worker."""
-
-    def __init__(self, app: Flask, meters: "Meters | None") -> None:
-        self.app = app
-        self.meters = meters
-        self._stopping = Event()
-        self.thread = Thread(target=self._serve, name="deliveries", daemon=True)
-
-    def stop(self) -> None:
-        """Finish the running attempt, so that it is not repeated. The worker ends."""
-        self._stopping.set()
-        self.thread.join(STOP)
-
-    def _serve(self) -> None:
-        """Send until the worker ends. Measure what waits once a minute, and delete old outcomes once an hour."""
-        pause, minute, measure_at = 1, 0, 0.0
-        while not self._stopping.wait(pause):
-            try:
-                with self.app.app_context():
-                    if time.monotonic() >= measure_at:
-                        # First, so that an error here does not keep deliveries from being sent.
-                        minute, measure_at = minute + 1, time.monotonic() + 60
-                        self._look_after(is_hourly=minute % 60 == 1)
-                    pause = 0 if self.run_once() else 1
-            except Exception as error:
-                # Each attempt to write to a read-only database replaces the connections of the worker.
-                pause = 20
-                log.warning("Integrations wait for 20 s, because of an error: %s", type(error).__name__)
-
-    def _look_after(self, *, is_hourly: bool) -> None:
-        with transaction(limited=False) as conn:
-            if is_hourly:
-                deliveries.remove_old(conn)
-            if self.meters is not None:
-                backlog = deliveries.measure_backlog(conn)
-                self.meters.deliveries_waiting.set(backlog["number"])
-                self.meters.deliveries_oldest.set(backlog["seconds"])
-
-    def run_once(self) -> bool:
-        """Send one message that is due, if the editor of its integration may read it. Return whether any was due."""
-        with transaction(limited=False) as conn:
-            claim = deliveries.claim(conn)
-            if claim is None:
-                return False
-            due = deliveries.list_due(conn, claim)
-        if not due:
-            return True
-        outcome = attempt(claim, f"evt_{due[0]['event_id']}", due)
-        self._note(claim, due, outcome)
-        with transaction(limited=False) as conn:
-            deliveries.finish(conn, claim, due, outcome)
-            if outcome["state"] == "failed" and (due[0]["is_hopeless"] or outcome["details"]["status"] == GONE):
-                integrations.disable(conn, claim["id"])
+def run_once() -> bool:
+    """Send one message that is due, if the editor of its integration may read it. Return whether any was due."""
+    with transaction(limited=False) as conn:
+        claim = deliveries.claim(conn)
+        if claim is None:
+            return False
+        due = deliveries.list_due(conn, claim)
+    if not due:
         return True
+    outcome = attempt(claim, f"evt_{due[0]['event_id']}", due)
+    note(claim, due, outcome)
+    with transaction(limited=False) as conn:
+        deliveries.finish(conn, claim, due, outcome)
+        if outcome["state"] == "failed" and (due[0]["is_hopeless"] or outcome["details"]["status"] == GONE):
+            integrations.disable(conn, claim["id"])
+    return True
 
-    def _note(self, claim: DictRow, due: Rows, outcome: Mapping[str, Any]) -> None:
-        """Count deliveries, and log a failure."""
-        kind = "delivered" if outcome["state"] != "failed" else "failed" if outcome["wait"] else "gave_up"
-        if self.meters is not None:
-            self.meters.deliveries.labels(claim["provider"], kind).inc(len(due))
-        if kind != "delivered":
-            line = {"integration": claim["id"], "provider": claim["provider"], "event": due[0]["event_id"]}
-            line |= {"error": outcome["error"]} if outcome["error"] else {"status": outcome["details"]["status"]}
-            write({"time": now(), "delivery": kind, **line, "ms": outcome["details"]["milliseconds"]})
+
+def note(claim: DictRow, due: Rows, outcome: Mapping[str, Any]) -> None:
+    """Count deliveries, and log a failure."""
+    kind = "delivered" if outcome["state"] != "failed" else "failed" if outcome["wait"] else "gave_up"
+    if meters := current_app.extensions.get("metrics"):
+        meters.deliveries.labels(claim["provider"], kind).inc(len(due))
+    if kind != "delivered":
+        line = {"integration": claim["id"], "provider": claim["provider"], "event": due[0]["event_id"]}
+        line |= {"error": outcome["error"]} if outcome["error"] else {"status": outcome["details"]["status"]}
+        write({"time": now(), "delivery": kind, **line, "ms": outcome["details"]["milliseconds"]})
+
+
+def remove_old() -> None:
+    """Delete old outcomes."""
+    with transaction(limited=False) as conn:
+        deliveries.remove_old(conn)
 
 
 def attempt(integration: Mapping[str, Any], message_id: str, due: Rows) -> dict[str, Any]:
@@ -153,11 +114,6 @@ def seconds_to_wait(retry_after: str | None, attempts: int) -> float:
             is_number = retry_after.isdecimal()
             seconds = int(retry_after) if is_number else parsedate_to_datetime(retry_after).timestamp() - time.time()
             return min(max(seconds, 1), WAIT_MAX)
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     return min(5 * 2 ** (attempts - 1), WAIT_MAX) * random.uniform(0.8, 1.2)
-
-
-def init_app(app: Flask, meters: "Meters | None") -> None:
-    """Prepare the thread. Only gunicorn starts it (operations/hooks.py)."""
-    app.extensions["deliveries"] = Deliveries(app, meters)

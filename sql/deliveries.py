@@ -40,11 +40,8 @@ def claim(conn: Connection) -> DictRow | None:
     return one(conn, CLAIM)
 
 
-# Our choice: after so many failures, later deliveries overtake it.
-OVERTAKEN = 5
-
-# Our choice: a message of a chat is about at most 10,000 events. It tells 20, and counts the others. A delivery that
-# has failed 10 times is given up, if another one succeeded meanwhile.
+# Our choice: after five failures, later deliveries overtake it. A delivery that has failed 10 times is given up, if
+# another one succeeded meanwhile. A message of a chat is about at most 10,000 events: it tells 20 and counts the rest.
 DUE: LiteralString = f"""
     WITH due AS (
         SELECT event_id,
@@ -58,9 +55,9 @@ DUE: LiteralString = f"""
           LEFT JOIN events ON events.id = event_id
          WHERE integrations.id = %(id)s
            AND next_at <= statement_timestamp()
-           AND overtaken = NOT EXISTS (
+           AND (attempts >= 5) = NOT EXISTS (
                 SELECT FROM deliveries
-                 WHERE integration_id = %(id)s AND NOT overtaken AND next_at <= statement_timestamp())
+                 WHERE integration_id = %(id)s AND attempts < 5 AND next_at <= statement_timestamp())
          ORDER BY event_id
          LIMIT CASE %(provider)s WHEN 'webhook' THEN 1 ELSE 10000 END
     ),
@@ -105,7 +102,6 @@ FINISH: LiteralString = """
     )
     UPDATE deliveries
        SET attempts = attempts + 1,
-           overtaken = attempts + 1 >= %(limit)s,
            first_at = coalesce(first_at, statement_timestamp()),
            last_at = statement_timestamp(),
            next_at = statement_timestamp() + make_interval(secs => %(wait)s),
@@ -119,9 +115,10 @@ FINISH: LiteralString = """
 
 def finish(conn: Connection, claim: DictRow, due: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any]) -> None:
     """Write the outcome of an attempt and end the claim, if it is still valid."""
-    pause = outcome["wait"] if due[-1]["attempts"] + 1 < OVERTAKEN else None
-    row = {**claim, **outcome, "details": as_json(outcome["details"]), "pause": pause or 0, "limit": OVERTAKEN}
-    run(conn, FINISH, {**row, "events": [row["event_id"] for row in due]})
+    row = {**claim, **outcome, "details": as_json(outcome["details"]), "events": [row["event_id"] for row in due]}
+    # After the fifth failure, the others go first.
+    pause = outcome["wait"] if due[-1]["attempts"] < 4 else None
+    run(conn, FINISH, {**row, "pause": pause or 0})
 
 
 LOG: LiteralString = f"""
@@ -183,10 +180,9 @@ def remove_old(conn: Connection) -> None:
 
 
 BACKLOG = """
-    SELECT count(*) AS number, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS seconds
-      FROM deliveries
-      JOIN events ON id = event_id
-     WHERE next_at IS NOT NULL
+    SELECT number, coalesce(extract(epoch FROM now() - created_at), 0)::float AS seconds
+      FROM (SELECT count(*) AS number, min(event_id) AS oldest_id FROM deliveries WHERE next_at IS NOT NULL) AS waiting
+      LEFT JOIN events ON id = oldest_id
 """
 
 

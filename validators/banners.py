@@ -40,6 +40,6 @@ class Banner(Body):
     sticky = Boolean(load_default=False, description="Whether it stays visible while the page scrolls.")
     icon = Text(max=TITLE_MAX, description="Kept for the web UI of Unleash.", **OPTIONAL)
     link = Text(max=URL_MAX, validate=require_link, description="A URL, a path here, or the word dialog.", **OPTIONAL)
-    linkText = Text(max=TITLE_MAX, description="Text of the link. By default, pages show More info.", **OPTIONAL)
+    linkText = Text(max=TITLE_MAX, allow_none=True, load_default="More info", description="Text of the link.")
     dialogTitle = Text(max=TITLE_MAX, description="Heading of the text of `dialog`.", **OPTIONAL)
     dialog = Text(max=DESCRIPTION_MAX, description="Plain text that a click shows.", **OPTIONAL)

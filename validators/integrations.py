@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from marshmallow import ValidationError, validates_schema
 
@@ -32,10 +33,7 @@ PROVIDERS = {
 }
 # What responses have instead of a sensitive parameter, and what requests send to keep it.
 MASK = "*****"
-URL = re.compile(
-    r"(?!.{2001})https?://(\[(?P<ip>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9._-]+))"
-    r"(:[1-9]\d{0,3}|:[1-6]\d{4})?([/?][!\"$-~]*)?"
-)
+URL = re.compile(r"(?!.{2001})https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?([/?][!\"$-~]*)?")
 # A value in a template. Three braces: as JSON.
 TAG = re.compile(r"\{\{(?P<raw>\{)? *(?P<name>event[\w.-]*) *\}\}(?(raw)\})")
 # Base64 of 24 to 64 bytes.
@@ -50,7 +48,7 @@ HEADER = re.compile(
 def check(name: str, text: str) -> str | None:
     """Return what is wrong with the value of a parameter, or None."""
     if name == "url":
-        return None if URL.fullmatch(text) else "must be an https address without a password or a fragment"
+        return None if is_url(text) else "must be an https address without a password or a fragment"
     if name == "bodyTemplate":
         return "must contain only parameters such as {{event.type}}" if "{{" in TAG.sub("", text) else None
     if name == "signingSecret":
@@ -59,6 +57,15 @@ def check(name: str, text: str) -> str | None:
         rule = "must be a JSON object with at most 20 headers, and without Host, Connection, Content-… and webhook-…"
         return None if are_headers(text) else rule
     return None if PLAIN.fullmatch(text) else "must not contain control characters"
+
+
+def is_url(text: str) -> bool:
+    """Return whether a text is a URL that an integration can have."""
+    try:
+        # ValueError: a port above 65535, or brackets without an IPv6 address.
+        return URL.fullmatch(text) is not None and urlsplit(text).port != 0
+    except ValueError:
+        return False
 
 
 def are_headers(text: str) -> bool:
@@ -84,7 +91,9 @@ class Integration(Body):
     }
     beyond_json_schema: ClassVar[str] = "parameters"
 
-    provider = OneOf(frozenset(PROVIDERS), ", ".join(PROVIDERS), required=True, description="Kind of receiver.")
+    provider = OneOf(
+        frozenset(PROVIDERS), "webhook, slack, teamsworkflow or discord", required=True, description="Kind of receiver."
+    )
     description = Text(max=250, description="Description.")
     enabled = Boolean(required=True, description="Whether events are sent.")
     parameters = ObjectOf(

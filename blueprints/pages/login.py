@@ -16,7 +16,7 @@ from validators.people.users import ForgottenPassword
 
 NOTICES = {
     "password-set": "Your password is set. Log in with it.",
-    "link-sent": "If this address is that of a user, an e-mail with a link is on its way.",
+    "link-sent": "If a user has this address, an e-mail with a link is on its way.",
     "password-changed": "Your password is changed. Log in with the new one.",
 }
 

@@ -201,9 +201,12 @@ def get_list(
 INSERT: LiteralString = f"""
     WITH added AS (
         INSERT INTO flags (name, project_id, type, description, impression_data, created_by_user_id, created_by,
-                           created_at, archived_at)
+                           created_at, archived_at, potentially_stale_at)
         SELECT name, %(project)s, type, description, "impressionData", %(user_id)s, %(token)s,
-               coalesce("createdAt", now()), "archivedAt"
+               coalesce("createdAt", now()), "archivedAt",
+               (SELECT now()
+                  FROM flag_types
+                 WHERE id = new.type AND "createdAt" + make_interval(days => lifetime_days) < now())
           FROM json_to_recordset(%(flags)s::json)
             AS new (name text, type text, description text, "impressionData" boolean, "createdAt" timestamptz,
                     "archivedAt" timestamptz)
@@ -227,7 +230,8 @@ def insert(
     """Insert flags (name, type, description, impressionData), off in all environments, and return their STATE.
 
     user_id, token: the user, or the name of the API token, that creates them. The service itself has neither.
-    Moved flags also have createdAt and archivedAt. Flags whose names are in use, also by archived flags, are omitted.
+    Moved flags also have createdAt and archivedAt, and those that are too old already get no event about that. Flags
+    whose names are in use, also by archived flags, are omitted.
     """
     params = {"project": project, "flags": as_json(flags), "user_id": user_id, "token": token}
     return rows(conn, INSERT, params)

@@ -8,7 +8,7 @@ from tests.support.world import Caller, World, refused
 
 BANNERS = "/api/admin/banners"
 DEFAULTS = {"enabled": True, "variant": "info", "sticky": False}
-DEFAULTS |= dict.fromkeys(("icon", "link", "linkText", "dialogTitle", "dialog"))
+DEFAULTS |= dict.fromkeys(("icon", "link", "dialogTitle", "dialog")) | {"linkText": "More info"}
 
 
 def create(caller: Caller, message: str = "Welcome", **fields: object) -> dict:

@@ -229,7 +229,7 @@ def test_the_page_asks_for_the_address(world: World, app: Flask, stranger: Calle
     assert page.fields() == {"email": "ada"}
     response = send_form(stranger, "/forgot-password", email="ada@example.org")
     notice = open_page(stranger, response.headers["Location"]).texts(".//p[@role='status']")
-    assert notice == ["If this address is that of a user, an e-mail with a link is on its way."]
+    assert notice == ["If a user has this address, an e-mail with a link is on its way."]
     send_all(app)
     assert inbox.take()["To"] == "ada@example.org"
     other_site = {"Origin": "https://evil.example"}

@@ -172,7 +172,6 @@ CREATE TABLE deliveries (
     integration_id  integer NOT NULL,
     event_id        bigint NOT NULL,
     next_at         timestamptz DEFAULT now(),
-    overtaken       boolean NOT NULL DEFAULT false,
     attempts        integer NOT NULL DEFAULT 0,
     first_at        timestamptz,
     last_at         timestamptz,
@@ -182,4 +181,4 @@ CREATE TABLE deliveries (
     CONSTRAINT deliveries_pkey PRIMARY KEY (integration_id, event_id),
     CONSTRAINT deliveries_state_check CHECK (state IN ('success', 'failed', 'successWithErrors'))
 );
-CREATE INDEX deliveries_waiting_idx ON deliveries (integration_id, overtaken, event_id) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_waiting_idx ON deliveries (integration_id, event_id) WHERE next_at IS NOT NULL;

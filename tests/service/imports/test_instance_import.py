@@ -6,6 +6,7 @@ import pytest
 from werkzeug.exceptions import BadRequest
 
 from rules.import_report import Conflicts, Report
+from serving import clock
 from sql.database import rolled_back_transaction, value
 from tests.support.fingerprint import fingerprint
 from tests.support.flags import FLAGS
@@ -101,6 +102,14 @@ def test_a_moved_flag_has_its_dates_and_is_created_by_the_system(app, alice):
     assert [strategy["disabled"] for strategy in record["environments"][1]["strategies"]] == [False, True, False]
     (old,) = alice.get("/api/admin/archive/features").json["features"]
     assert (old["name"], old["archivedAt"], old["enabled"]) == ("old", "2024-06-01T00:00:00.000Z", False)
+
+
+def test_a_moved_flag_that_is_too_old_already_gets_no_event_about_that(world, app):
+    move(app, everything())
+    since = world.last_event_id()
+    with app.app_context():
+        clock.run_jobs()
+    assert world.events(since) == []
 
 
 def test_each_record_has_its_event_and_the_last_one_sums_up(world, app):

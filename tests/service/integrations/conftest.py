@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from serving import deliveries
 from tests.support.receiver import Receiver, receiving
 from tests.support.world import Caller
 
@@ -39,7 +40,7 @@ def deliver(app: Flask, conn, receiver: Receiver) -> Callable[..., int]:
             conn.execute("UPDATE integrations SET blocked_until = now()")
         before = len(receiver.received)
         with app.app_context():
-            while app.extensions["deliveries"].run_once():
+            while deliveries.run_once():
                 pass
         return len(receiver.received) - before
 

@@ -87,6 +87,7 @@ def test_two_failures_are_repeated_with_the_same_id_and_valid_signatures(
         (status(503, Retry_After="Fri, 01 Jan 2100 00:00:00 GMT"), 3599, 3601),
         (status(503, Retry_After="0"), 0.9, 1.1),
         (status(503, Retry_After="soon"), 4, 6),
+        (status(503, Retry_After="Fri, 01 Jan 2100 00:00:00 +99999999999"), 4, 6),
         (status(302, Location="http://127.0.0.1/"), 4, 6),
     ],
 )

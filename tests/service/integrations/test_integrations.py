@@ -114,7 +114,7 @@ SHORT, LONG = ("whsec_" + b64encode(bytes(length)).decode() for length in (23, 6
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"provider": "datadog"}, "provider: must be webhook, slack, teamsworkflow, discord"),
+        ({"provider": "datadog"}, "provider: must be webhook, slack, teamsworkflow or discord"),
         ({"provider": "discord", "parameters": {"url": "https://a.test", "emojiIcon": ":x:"}}, "unknown parameter"),
         ({"parameters": {}}, "parameters.url: is required"),
         ({"parameters": {"url": ""}}, "parameters.url: is required"),
@@ -126,7 +126,9 @@ SHORT, LONG = ("whsec_" + b64encode(bytes(length)).decode() for length in (23, 6
                 "https://u:p@a.test/",
                 "https://a.test/#x",
                 "https://",
-                "https://a.test:70000",
+                "https://a.test:65536",
+                "https://[abc]/",
+                "https://[:::]/",
                 "https://a.test/\r\nx",
                 f"https://a.test/{'x' * 2000}",
             )

@@ -14,6 +14,8 @@ from tests.support.races import at_once, at_the_gate
 from tests.support.world import Caller, World, refused
 
 PATH = "/api/admin/groups"
+# An id that no sequence reaches.
+FAR = 2_000_000_000
 LONG_AGO = datetime(2024, 2, 29, 12, 34, 56, 789000, tzinfo=UTC)
 
 
@@ -68,7 +70,7 @@ def test_groups_are_listed_by_name_with_members_and_projects(world, alice, ada, 
 def test_unknown_groups_are_404_and_ids_are_numbers(alice, conn):
     before = fingerprint(conn)
     for call in (alice.get, alice.delete, lambda path: alice.put(path, json={"name": "x"})):
-        for unknown in (999, 2**31):
+        for unknown in (FAR, 2**31):
             refused(call(f"{PATH}/{unknown}"), 404, "NotFoundError")
         for path in ("0", "-1", "x", "1.0", "%201", "٣"):
             refused(call(f"{PATH}/{path}"))
@@ -189,10 +191,10 @@ def test_the_root_role_of_a_group_counts_for_its_users_at_once(alice, ada, conn)
         ({"rootRole": 4}, "rootRole: must be the id of a root role"),
         ({"users": [{"user": {}}]}, "users.0.user.id: is required"),
         ({"users": [{}]}, "users.0.user: is required"),
-        ({"users": [{"user": {"id": 888}}, {"user": {"id": 999}}]}, "users: unknown users: 888, 999"),
+        ({"users": [{"user": {"id": FAR}}, {"user": {"id": FAR + 1}}]}, f"users: unknown users: {FAR}, {FAR + 1}"),
         (
-            {"rootRole": 999, "users": [{"user": {"id": 999}}]},
-            "rootRole: must be the id of a root role; users: unknown users: 999",
+            {"rootRole": FAR, "users": [{"user": {"id": FAR}}]},
+            f"rootRole: must be the id of a root role; users: unknown users: {FAR}",
         ),
     ],
 )
