@@ -13,7 +13,7 @@ GRANT INSERT, UPDATE, DELETE
       past_passwords, sessions, group_users, role_permissions, project_user_roles, project_group_roles, project_favorites,
       api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_links, flag_favorites,
       flag_sightings, unknown_flags, integrations, deliveries, applications, application_instances, frontend_additions,
-      banners
+      banners, user_identities
    TO flags_service;
 -- Deleted users, flags and signup tokens keep their rows. Usage is deleted with its project, and by the command metrics prune.
 GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics, usage_variants TO flags_service;

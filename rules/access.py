@@ -4,16 +4,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
-from flask import Request, g, request
+from flask import Request, Response, after_this_request, g, request
 from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound, Unauthorized
 
+from rules import proxy_header
 from rules.cross_site import refuse_cross_site
-from sql import access
+from sql import access, sessions
 from sql.access import digest
-from sql.database import Connection
+from sql.database import Connection, connection
 from sql.events import VisibleEvents
 
 # Our choice: a session is a cookie with a random value. The database keeps its SHA-256.
@@ -106,6 +108,13 @@ def require(
             environment=environment,
             list_projects=list_projects,
         )
+    if caller and caller["session_via"] == "proxy" and session:
+        name = proxy_header.person_name()
+        # The proxy names another person than the user of the session that it began.
+        if name and name not in (caller["email"], caller["username"]):
+            # After the response, because the error rolls the transaction back.
+            after_this_request(partial(end_session, session))
+            caller = None
     if caller is None:
         g.caller = None
         raise Unauthorized("A valid API token in the header Authorization, or a session, is required.")
@@ -142,6 +151,13 @@ def require(
         caller["token_expires_at"],
         caller["key_id"],
     )
+
+
+def end_session(session: bytes, response: Response) -> Response:
+    """Delete a session, and return the response."""
+    with connection() as conn:
+        sessions.delete(conn, session)
+    return response
 
 
 def held_permissions(

@@ -59,6 +59,8 @@ SENTENCES = {
     "group-created": "created the group {name}",
     "group-deleted": "deleted the group {name}",
     "group-updated": "changed the group {name}",
+    "group-user-added": "added {userName} to the group {name}",
+    "group-user-removed": "removed {userName} from the group {name}",
     "instance-imported": "moved the contents of another instance, or of a file, into this one",
     "pat-created": "created a personal access token: {name}",
     "pat-deleted": "deleted a personal access token: {name}",

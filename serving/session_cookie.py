@@ -14,9 +14,10 @@ def set_session(response: Response, session: str) -> None:
 
 
 def logged_out() -> Response:
-    """Return a redirect to the start page that deletes the session cookie."""
+    """Return a redirect that deletes the session cookie. Behind a proxy, the start page would log in again."""
     response = empty_response(302)
-    response.headers["Location"] = f"{current_app.config['BASE_PATH']}/"
+    path = "/login?notice=logged-out" if current_app.config["AUTH_PROXY_HEADER"] else "/"
+    response.headers["Location"] = f"{current_app.config['BASE_PATH']}{path}"
     response.headers["Clear-Site-Data"] = '"cookies", "storage"'
     response.delete_cookie(SESSION_COOKIE, **attributes())
     return response

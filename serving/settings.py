@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from serving import mail_settings
+from serving import auth_proxy_settings, mail_settings
 from serving.setting_values import (
     Setting,
     api_tokens,
@@ -204,6 +204,7 @@ SETTINGS = (
         "0",
         "number of proxies in front of the service that add an address to X-Forwarded-For",
     ),
+    *auth_proxy_settings.SETTINGS,
     *mail_settings.SETTINGS,
 )
 
@@ -259,6 +260,7 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
     if password is not None and len(password) < length:
         yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."
+    yield from auth_proxy_settings.conflicts(found)
     yield from mail_settings.conflicts(found)
 
 

@@ -25,17 +25,18 @@ def authentication(list_columns: LiteralString) -> LiteralString:
     return f"""
     WITH credential AS (
         SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id,
-               NULL::timestamptz AS token_expires_at, true AS seen_recently
+               NULL::timestamptz AS token_expires_at, true AS seen_recently, sessions.via AS session_via
           FROM sessions
          WHERE digest = %(session)s
            AND expires_at > now()
      UNION ALL
-        SELECT 'personal-token', personal_tokens.user_id, NULL, id, expires_at, seen_at > now() - interval '1 minute'
+        SELECT 'personal-token', personal_tokens.user_id, NULL, id, expires_at, seen_at > now() - interval '1 minute',
+               NULL
           FROM personal_tokens
          WHERE digest = %(key)s
            AND expires_at > now()
      UNION ALL
-        SELECT 'api-token', NULL, id, NULL, NULL, seen_at > now() - interval '1 minute'
+        SELECT 'api-token', NULL, id, NULL, NULL, seen_at > now() - interval '1 minute', NULL
           FROM api_keys
          WHERE digest = %(key)s
            AND (expires_at IS NULL OR expires_at > now())
@@ -84,21 +85,16 @@ def authentication(list_columns: LiteralString) -> LiteralString:
                        coalesce(api_keys.kind = 'admin', false)
                            OR EXISTS (SELECT FROM rights WHERE permission = 'ADMIN') AS is_admin,
                        api_keys.kind AS key_kind,
-                       coalesce(users.email, users.username, api_keys.name) AS name
+                       coalesce(users.email, users.username, api_keys.name) AS name,
+                       users.username,
+                       users.email
                   FROM credential
                   LEFT JOIN users ON users.id = credential.user_id
                   LEFT JOIN api_keys ON api_keys.id = credential.key_id
                  WHERE credential.key_id IS NOT NULL
                     OR users.deleted_at IS NULL) AS known
     )
-    SELECT caller.via,
-           caller.user_id,
-           caller.key_id,
-           caller.token_id,
-           caller.token_expires_at,
-           caller.key_kind,
-           caller.name,
-           caller.is_admin,
+    SELECT caller.*,
            caller.is_admin OR EXISTS (SELECT FROM rights) AS is_permitted,
            ARRAY(SELECT permission FROM rights) AS held,
            caller.viewer IS NULL AS sees_all,

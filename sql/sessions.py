@@ -14,14 +14,14 @@ INSERT = """
                  LIMIT 100
                    FOR UPDATE SKIP LOCKED))
     )
-    INSERT INTO sessions (digest, user_id, expires_at)
-    VALUES (%(digest)s, %(user_id)s, now() + make_interval(hours => %(ttl_hours)s))
+    INSERT INTO sessions (digest, user_id, expires_at, via)
+    VALUES (%(digest)s, %(user_id)s, now() + make_interval(hours => %(ttl_hours)s), %(via)s)
 """
 
 
-def insert(conn: Connection, digest: bytes, user_id: int, ttl_hours: int) -> None:
+def insert(conn: Connection, digest: bytes, user_id: int, ttl_hours: int, via: str = "password") -> None:
     """Insert a session, and delete some expired sessions of all users."""
-    run(conn, INSERT, {"digest": digest, "user_id": user_id, "ttl_hours": ttl_hours})
+    run(conn, INSERT, {"digest": digest, "user_id": user_id, "ttl_hours": ttl_hours, "via": via})
 
 
 DELETE = "DELETE FROM sessions WHERE digest = %(digest)s"

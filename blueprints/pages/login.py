@@ -7,14 +7,16 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.plain_forms import form_page, load_form, refuse_other_sites, replaced_session, see_other
-from rules import login
+from rules import login, sign_in
 from serving import mail
 from serving.client_address import client_address
 from sql.database import connection
 from validators.login import Login
 from validators.people.users import ForgottenPassword
 
+LOGGED_OUT = "logged-out"
 NOTICES = {
+    LOGGED_OUT: "You are logged out.",
     "password-set": "Your password is set. Log in with it.",
     "link-sent": "If a user has this address, an e-mail with a link is on its way.",
     "password-changed": "Your password is changed. Log in with the new one.",
@@ -25,10 +27,17 @@ bp = Blueprint("login", __name__)
 
 @bp.get("/login")
 def show_login() -> Response:
-    """Show the login form. Users who are logged in already go on to the page that they came for."""
-    if not is_logged_in():
-        return form_page("account/login.html", notice=NOTICES.get(request.args.get("notice", "")))
-    return see_other(next_path()) if current_app.config["CONSOLE"] else page("account/logged_in.html")
+    """Show the login form. Users who are logged in, or whom a proxy names, go on to the page that they came for."""
+    notice = request.args.get("notice", "")
+    if is_logged_in():
+        return see_other(next_path()) if current_app.config["CONSOLE"] else page("account/logged_in.html")
+    try:
+        session = None if notice == LOGGED_OUT else sign_in.sign_in_by_proxy(client_address(), replaced_session())
+    except Forbidden as error:
+        return form_page("account/login.html", error)
+    if session:
+        return see_other(next_path(), session)
+    return form_page("account/login.html", notice=NOTICES.get(notice), is_logged_out=notice == LOGGED_OUT)
 
 
 @bp.post("/login")

@@ -98,6 +98,12 @@ def weak_settings(config: Config) -> Iterator[str]:
     if site.scheme == "http" and is_local(site.hostname or "") and proxies:
         reason = "without a proxy, clients can forge their address"
         yield f"TRUSTED_PROXIES is {proxies}, but BASE_URL is this machine: {reason}. Set it to 0."
+    largest = max((network.num_addresses for network in config["AUTH_PROXY_NETWORKS"]), default=0)
+    if largest > 256 and config["AUTH_PROXY_SECRET"] is None:
+        reason = f"each of {largest} addresses can log in as anybody"
+        yield f"AUTH_PROXY_NETWORKS is large: {reason}. Name only the proxy, or set AUTH_PROXY_SECRET."
+    if config["AUTH_PROXY_HEADER"] and config["HOST"] in ("0.0.0.0", "::"):  # noqa: S104
+        yield f"HOST is {config['HOST']}, but only the proxy needs to reach the service. Set it to one address."
     if config["BCRYPT_ROUNDS"] < 12:
         yield f"BCRYPT_ROUNDS is {config['BCRYPT_ROUNDS']}: stolen password hashes are cheap to crack. Use 12 or more."
     known = KNOWN_PASSWORDS | {config["INIT_ADMIN_USERNAME"].casefold()}

@@ -19,9 +19,9 @@ from rules.passwords import password_hasher
 from sql import events, login_throttle
 from sql.database import Connection, connection, transaction
 from sql.events import Event
-from sql.people import root_roles, users
+from sql.people import identities, root_roles, users
 from validators import load_or_400
-from validators.commands import NewPassword, NewUser, UserName
+from validators.commands import IdentitySubject, NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
 
 
@@ -145,6 +145,41 @@ def set_role(name: str, role: str) -> None:
         before, administrators = rules.lock_user(conn, user_id(conn, name))
         rules.change_user(conn, SYSTEM, before, administrators, {"rootRole": root_role(conn, role)})
     click.echo(f"User {before['id']} has the root role {role}.")
+
+
+@user.command(cls=DatabaseCommand)
+@click.argument("name")
+@click.argument("subject")
+def link(name: str, subject: str) -> None:
+    """Let a user log in with an account of the identity provider (OIDC_ISSUER).
+
+    NAME is the user name or the email. SUBJECT is the claim sub of the account.
+    """
+    issuer = current_app.config.get("OIDC_ISSUER")
+    if not issuer:
+        raise click.ClickException("Set OIDC_ISSUER to the address of the identity provider.")
+    subject = load_or_400(IdentitySubject(), {"subject": subject})["subject"]
+    with transaction() as conn, unique_or_409(identities.TAKEN):
+        person = lock_user(conn, name)
+        identities.insert(conn, person["id"], issuer, subject)
+        data = users.event_data(person)
+        events.record(conn, Event("user-updated", SYSTEM, data=data | {"identity": issuer}, pre_data=data))
+    click.echo(f"User {person['id']} can log in with this account of {issuer}.")
+
+
+@user.command(cls=DatabaseCommand)
+@click.argument("name")
+def unlink(name: str) -> None:
+    """Disconnect a user from their accounts of the identity provider.
+
+    NAME is the user name or the email. Sessions do not end.
+    """
+    with transaction() as conn:
+        person = lock_user(conn, name)
+        data = users.event_data(person)
+        for issuer in identities.delete_of_user(conn, person["id"]):
+            events.record(conn, Event("user-updated", SYSTEM, data=data, pre_data=data | {"identity": issuer}))
+    click.echo(f"User {person['id']} has no account of the identity provider.")
 
 
 @user.command(cls=DatabaseCommand)

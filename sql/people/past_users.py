@@ -52,6 +52,9 @@ DELETE = """
     links AS (
         DELETE FROM reset_tokens WHERE user_id = %(user_id)s
     ),
+    identities AS (
+        DELETE FROM user_identities WHERE user_id = %(user_id)s
+    ),
     past_passwords AS (
         DELETE FROM past_passwords WHERE user_id = %(user_id)s
     ),

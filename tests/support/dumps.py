@@ -35,6 +35,7 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         INSERT INTO sessions (digest, user_id, expires_at) VALUES ('a digest', 1, now() + interval '1 day');
         INSERT INTO personal_tokens (user_id, description, digest, expires_at)
         VALUES (1, 'a token', 'a digest', now() + interval '1 day');
+        INSERT INTO user_identities VALUES (1, 'https://id.example.org', 'a subject', now());
         INSERT INTO reset_tokens VALUES (1, 'a digest', 'admin', now() + interval '1 day');
         INSERT INTO past_passwords (user_id, password_hash) VALUES (1, 'a hash');
         INSERT INTO past_group_users VALUES (1, 1, now() - interval '2 days', now());

@@ -182,3 +182,15 @@ CREATE TABLE deliveries (
     CONSTRAINT deliveries_state_check CHECK (state IN ('success', 'failed', 'successWithErrors'))
 );
 CREATE INDEX deliveries_waiting_idx ON deliveries (integration_id, event_id) WHERE next_at IS NOT NULL;
+
+-- People log in with the account of their company.
+ALTER TABLE sessions ADD COLUMN via text NOT NULL DEFAULT 'password';
+CREATE TABLE user_identities (
+    user_id     integer NOT NULL,
+    issuer      text NOT NULL,
+    subject     text NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT user_identities_pkey PRIMARY KEY (issuer, subject),
+    CONSTRAINT user_identities_user_key UNIQUE (user_id, issuer),
+    CONSTRAINT user_identities_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
+);

@@ -3,6 +3,7 @@
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
 from urllib.parse import quote
 
 import pytest
@@ -21,6 +22,8 @@ from tests.support.standby import standby_of
 
 SUBJECTS = ["settings", "database", "connections", "privileges", "schema", "search", "event log", "administrators"]
 GRANTS = "Run deploy/grants.sql (docs/how-to/deploy.md)."
+BEHIND = {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1}
+PROXY = {"AUTH_PROXY_HEADER": "Remote-User", "AUTH_PROXY_NETWORKS": (ip_network("10.0.0.0/24"),)}
 SOUND = (0, "ok", "All settings are valid.")
 STREAMED = "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() + 17000000"
 
@@ -90,6 +93,12 @@ def test_a_sound_instance_has_a_line_for_each_check(line):
         ({"INIT_ADMIN_PASSWORD": "Administrator"}, "INIT_ADMIN_PASSWORD is easy to guess"),
         ({"INIT_ADMIN_API_TOKENS": ("*:*.unleash-insecure-admin-api-token",)}, "INIT_ADMIN_API_TOKENS contains"),
         ({"INIT_ADMIN_API_TOKENS": ("x" * 40, "y" * 31)}, "INIT_ADMIN_API_TOKENS contains"),
+        (PROXY | {"AUTH_PROXY_NETWORKS": (ip_network("10.0.0.0/23"),)}, "AUTH_PROXY_NETWORKS is large: each of 512"),
+        (PROXY | {"AUTH_PROXY_NETWORKS": (ip_network("fd00::/64"),)}, "AUTH_PROXY_NETWORKS is large"),
+        (PROXY | BEHIND | {"HOST": "0.0.0.0"}, "HOST is 0.0.0.0, but only the proxy"),
+        (PROXY | BEHIND | {"HOST": "::"}, "HOST is ::, but only the proxy"),
+        (PROXY, None),
+        (PROXY | {"AUTH_PROXY_NETWORKS": (ip_network("10.0.0.0/23"),), "AUTH_PROXY_SECRET": "x" * 16}, None),
         ({"BASE_URL": "http://127.0.0.5:4242"}, None),
         ({"BASE_URL": "http://[::1]:4242"}, None),
         ({"BASE_URL": "http://unleash.localhost"}, None),

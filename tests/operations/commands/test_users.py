@@ -1,4 +1,4 @@
-"""flags user: create, list, reset-password, unlock, set-role, delete."""
+"""flags user: create, list, reset-password, unlock, set-role, link, unlink, delete."""
 
 import json
 from typing import Any
@@ -9,6 +9,7 @@ from rules.login import name_digest
 from rules.passwords import PasswordHasher
 from sql.people import roles
 from tests.support.command_line import event, run_flags, run_flags_at_terminal
+from tests.support.sign_in import ISSUER
 from tests.support.world import PASSWORD
 
 CREATE = ("user", "create", "--username")
@@ -260,6 +261,28 @@ def test_reset_password_obeys_the_rules_of_passwords(line, make_user, tmp_path):
         (tmp_path / "new").write_text(text)
         message = line.refuses("user", "reset-password", "patricia", "--password-file", str(tmp_path / "new"))
         assert message.startswith("password: must ")
+
+
+def test_link_connects_a_user_and_unlink_undoes_it(line, make_user, monkeypatch):
+    assert line.refuses("user", "link", "admin", "x") == "Set OIDC_ISSUER to the address of the identity provider."
+    monkeypatch.setitem(line.app.config, "OIDC_ISSUER", ISSUER)
+    made = {name: make_user(name) for name in ("lina", "lukas")}
+    found = "SELECT user_id, issuer, subject FROM user_identities"
+    before = {"id": made["lina"], "username": "lina", "email": "lina@example.org", "rootRole": 3}
+    after = before | {"identity": ISSUER}
+    events = line.events_of(lambda: line.does("user", "link", "LINA@example.org", "sub-1"))
+    assert events == [event("user-updated", data=after, pre_data=before)]
+    assert line.rows(found) == [{"user_id": made["lina"], "issuer": ISSUER, "subject": "sub-1"}]
+    assert line.refuses("user", "link", "lukas", "sub-1") == "subject: a user has this identity already"
+    message = "user: has an identity of this issuer already; unlink it first"
+    assert line.refuses("user", "link", "lina", "sub-2") == message
+    assert line.refuses("user", "link", "lukas", "") == "subject: must not be empty"
+    assert line.refuses("user", "link", "lukas", "x" * 256) == "subject: must be at most 255 characters long"
+    assert line.refuses("user", "link", "nobody", "x").startswith(UNKNOWN)
+    events = line.events_of(lambda: line.does("user", "unlink", "lina"))
+    assert (events, line.rows(found)) == ([event("user-updated", data=before, pre_data=after)], [])
+    assert line.events_of(lambda: line.does("user", "unlink", "lina")) == []
+    assert line.refuses("user", "unlink", "nobody").startswith(UNKNOWN)
 
 
 @pytest.mark.slow

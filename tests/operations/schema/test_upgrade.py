@@ -100,11 +100,11 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         old.execute("DELETE FROM events WHERE created_by = 'somebody'")
         number_alike(old, new)
         fill_weeks(old)
-        # Version 1 had no links to set a password, no revisions of what applications get, no applications, and no links
-        # of flags.
+        # Version 1 had no links to set a password, no revisions of what applications get, no applications, no links of
+        # flags, and no identities.
         new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
         new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions, flag_links, banners")
-        new.execute("TRUNCATE integrations, deliveries")
+        new.execute("TRUNCATE integrations, deliveries, user_identities")
         # Nor an order of the members of a group, the token, the group and the undone event of an event, or the day of a
         # bulk read.
         new.execute("SET session_replication_role = replica")  # No triggers.

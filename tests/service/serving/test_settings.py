@@ -1,10 +1,12 @@
 """The settings: defaults, valid and invalid values, secrets in files, and the message about each error."""
 
 import os
+from ipaddress import ip_network
 
 import pytest
 
 from operations.misspelt_settings import misspelt
+from serving import auth_proxy_settings
 from serving.settings import FOLDER, PROJECT, SETTINGS, SettingError, load, read
 from tests.support.service import GUNICORN, IMPORT, SERVE, run_together
 
@@ -48,6 +50,7 @@ NUMBERS = {
     "TRUSTED_PROXIES": (0, 0, 10),
 }
 
+PROXY_HEADERS = tuple(f"AUTH_PROXY_{name}HEADER" for name in ("", "EMAIL_", "NAME_", "GROUPS_"))
 SCOPED = ("INIT_CLIENT_API_TOKENS", "INIT_BACKEND_API_TOKENS", "INIT_FRONTEND_API_TOKENS")
 
 DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
@@ -67,6 +70,10 @@ DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
     "FRONTEND_ORIGINS": ("*",),
     "INTEGRATION_NETWORKS": (),
     "METRICS_TOKEN": None,
+    "SSO_ROLE": "Viewer",
+    "AUTH_PROXY_NETWORKS": (),
+    "AUTH_PROXY_CREATE_USERS": False,
+    **dict.fromkeys((*PROXY_HEADERS, "AUTH_PROXY_SECRET", "AUTH_PROXY_LOGOUT_URL")),
     "SMTP_SECURITY": "starttls",
     **dict.fromkeys(("SMTP_HOST", "SMTP_USERNAME", "SMTP_PASSWORD", "SMTP_FROM")),
 }
@@ -88,6 +95,10 @@ VALID = {
         "http://api",
     ],
     "METRICS_TOKEN": ["x" * 16, "!" + "~" * 254],
+    "SSO_ROLE": ["Editor", "Release managers"],
+    **{name: ["Remote-User", "X1"] for name in PROXY_HEADERS[1:]},
+    "AUTH_PROXY_SECRET": ["x" * 16],
+    "AUTH_PROXY_LOGOUT_URL": ["https://id.example.org/logout?rd=/", "/oauth2/sign_out"],
     "SMTP_SECURITY": ["starttls", "tls", "none"],
     "SMTP_FROM": ["flags@example.org", "Flags <flags@example.org>", '"Flags, é" <f@h>'],
     **{name: ["x", " a b ", "x" * 255] for name in ("SMTP_USERNAME", "SMTP_PASSWORD")},
@@ -125,6 +136,15 @@ INVALID = {
     ],
     "FRONTEND_ORIGINS": ["x", "https://a/", "https://a,", "https://a;https://b", "https://*.a", "null", "//a"],
     "INTEGRATION_NETWORKS": ["x", "10.0.0.1/8", "10.0.0.0/8;10.1.0.0/16", "10.0.0.0/8,", "10.0.0.0/33"],
+    "AUTH_PROXY_NETWORKS": [
+        *("x", "10.0.0.1/8", "10.0.0.0/8;10.1.0.0/16", "10.0.0.0/33", "0.0.0.0/0", "::/0", "127.0.0.1,::/0"),
+        *("0.0.0.0/1,128.0.0.0/1", "::/1,8000::/1"),
+    ],
+    **{name: ["Remote_User", "a b", "a:", "x" * 101, "é"] for name in PROXY_HEADERS},
+    "AUTH_PROXY_SECRET": ["x" * 15, "x" * 256, "sixteen and more letters", "é" * 16],
+    "AUTH_PROXY_CREATE_USERS": ["On", "true"],
+    "AUTH_PROXY_LOGOUT_URL": ["javascript:alert(1)", "x/y", "https://a b", "ftp://h/x", "http:/ "],
+    "SSO_ROLE": ["ADMIN", "aDmin"],
     "DATABASE_POOLER": ["session", "Transaction", "yes", "statement", "pgbouncer"],
     "CONSOLE": ["On", "true", "1", "no", "off "],
     "INIT_ADMIN_USERNAME": ["a@b", " a", "a ", "\n", "x" * 256, "\udcff"],
@@ -276,6 +296,20 @@ def test_the_settings_of_e_mail_fit_together():
     assert error_of(on | login | {"SMTP_SECURITY": "none"}) == plain
 
 
+def test_the_settings_of_a_proxy_fit_together():
+    on = {"AUTH_PROXY_HEADER": "Remote-User", "AUTH_PROXY_NETWORKS": "172.18.0.5/32, ::1"}
+    assert load(on)["AUTH_PROXY_NETWORKS"] == (ip_network("172.18.0.5/32"), ip_network("::1/128"))
+    assert load(on | {"AUTH_PROXY_CREATE_USERS": "on"})["AUTH_PROXY_CREATE_USERS"] is True
+    needed = "The setting AUTH_PROXY_NETWORKS is required with AUTH_PROXY_HEADER."
+    assert error_of({"AUTH_PROXY_HEADER": "Remote-User"}) == needed
+    everybody = "must not trust all addresses, because everybody could log in as anybody."
+    assert error_of(on | {"AUTH_PROXY_NETWORKS": "0.0.0.0/0"}).startswith(
+        f"The setting AUTH_PROXY_NETWORKS {everybody}"
+    )
+    [(_, both)] = auth_proxy_settings.conflicts(load(on) | {"OIDC_ISSUER": "https://id.example.org"})
+    assert both == "Set only one of AUTH_PROXY_HEADER and OIDC_ISSUER."
+
+
 def test_the_first_password_has_the_minimum_length():
     settings = {"INIT_ADMIN_PASSWORD": "x" * 19, "PASSWORD_MIN_LENGTH": "20"}
     assert error_of(settings) == "The setting INIT_ADMIN_PASSWORD must be at least 20 characters long."
@@ -319,6 +353,7 @@ VALUES = {
     "INIT_ADMIN_API_TOKENS": "*:*.the-key-in-the-file",
     **dict.fromkeys(SCOPED, "*:production.the-token-in-the-file"),
     "METRICS_TOKEN": "the-token-in-the-file",
+    "AUTH_PROXY_SECRET": "the-secret-in-the-file",
     "SMTP_PASSWORD": " the password ",
 }
 

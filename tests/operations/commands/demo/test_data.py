@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 # What a company without logins, and without changes of its settings, leaves empty.
 EMPTY = (
     "banners event_weeks frontend_additions known_logins login_addresses login_throttle past_environment_types "
-    "past_group_users past_passwords past_private_projects personal_tokens reset_tokens sessions"
+    "past_group_users past_passwords past_private_projects personal_tokens reset_tokens sessions "
+    "user_identities"
 )
 
 
