@@ -196,7 +196,10 @@ CREATE TABLE sessions (
     user_id     integer NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now(),
     expires_at  timestamptz NOT NULL,
+    id          integer GENERATED ALWAYS AS IDENTITY,
     via         text NOT NULL DEFAULT 'password',
+    address     text,
+    user_agent  text,
     CONSTRAINT sessions_pkey PRIMARY KEY (digest),
     CONSTRAINT sessions_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );

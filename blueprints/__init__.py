@@ -93,7 +93,7 @@ ALL = (
     environments.bp,  # /api/admin/environments
     project_lifecycle.bp,  # /api/admin/projects/archive, /api/admin/projects/revive
     project_favorites.bp,  # /api/admin/projects/…/favorites
-    login.bp,  # /auth/simple
+    login.bp,  # /auth/simple, /api/admin/auth/simple/settings
     password_reset.bp,  # /auth/reset
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens

@@ -1,8 +1,8 @@
-"""Your own account: your record and permissions, your password, and logout."""
+"""Your own account: your record and permissions, your password, your sessions, and logout."""
 
 from flask import Blueprint, Response, abort, current_app, request
 
-from rules.access import credentials, require, require_user
+from rules.access import credentials, id_in_path, require, require_user
 from rules.login import verify_password
 from rules.passwords import password_hasher, refuse_reused_password
 from rules.refusals import Refusal
@@ -96,6 +96,46 @@ def update_own_password() -> Response:
         require_user(conn, credential="session")
         past_passwords.replace(conn, user_id, password_hash)
         sessions.delete_of_user(conn, user_id)
+    return empty_response()
+
+
+@bp.get("/api/admin/user/sessions")
+@operation(record="sessions", refuses=(401, 403))
+def list_sessions() -> Response:
+    """List your sessions.
+
+    Newest first, with the way, the client address and the browser of each login.
+    """
+    with connection() as conn:
+        _, user_id = require_user(conn)
+        body = sessions.list_of_user(conn, user_id, credentials(request)[1])
+    return json_response(body)
+
+
+@bp.delete("/api/admin/user/sessions/<session_id>")
+@operation(refuses=(401, 403, 404), errors={404: Refusal("You have no session with that id.")})
+def delete_session(session_id: str) -> Response:
+    """End one of your sessions.
+
+    Needs a session, not a token. The current one can be ended too.
+    """
+    with transaction() as conn:
+        _, user_id = require_user(conn, credential="session")
+        if not sessions.delete_one(conn, user_id, id_in_path(session_id)):
+            abort(404, "You have no session with that id.")
+    return empty_response()
+
+
+@bp.delete("/api/admin/user/sessions")
+@operation(refuses=(401, 403))
+def delete_other_sessions() -> Response:
+    """End all of your sessions except the current one.
+
+    Needs a session, not a token.
+    """
+    with transaction() as conn:
+        _, user_id = require_user(conn, credential="session")
+        sessions.delete_of_user(conn, user_id, kept=credentials(request)[1])
     return empty_response()
 
 

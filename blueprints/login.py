@@ -2,14 +2,15 @@
 
 from flask import Blueprint, Response, request
 
-from rules import login
-from rules.access import SESSION_COOKIE
+from rules import login, password_login
+from rules.access import SESSION_COOKIE, require
 from rules.refusals import Refusal
 from serving.client_address import client_address
 from serving.operation import operation
 from serving.request_data import load
-from serving.responses import json_response
+from serving.responses import json_response, json_text
 from serving.session_cookie import set_session
+from sql.database import connection
 from validators.login import Login
 
 bp = Blueprint("login", __name__)
@@ -41,3 +42,15 @@ def log_in() -> Response:
     response = json_response(body)
     set_session(response, session)
     return response
+
+
+@bp.get("/api/admin/auth/simple/settings")
+@operation(record="passwordLogin", refuses=(401, 403))
+def get_password_login_settings() -> Response:
+    """Get whether login with a password is off.
+
+    The setting PASSWORD_LOGIN decides it.
+    """
+    with connection() as conn:
+        require(conn, "ADMIN")
+    return json_response(json_text({"disabled": not password_login.is_permitted(is_admin=True)}))

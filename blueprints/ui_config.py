@@ -2,6 +2,7 @@
 
 from flask import Blueprint, Response, current_app
 
+from rules import password_login
 from rules.access import require
 from serving.operation import operation
 from serving.responses import json_response, json_text
@@ -56,7 +57,7 @@ def get_ui_config() -> Response:
         "unleashUrl": config["BASE_URL"],
         "baseUriPath": config["BASE_PATH"],
         "authenticationType": "open-source",
-        "disablePasswordAuth": False,
+        "disablePasswordAuth": not password_login.is_permitted(is_admin=True),
         "emailEnabled": bool(config["SMTP_HOST"]),
         "maintenanceMode": False,
         "networkViewEnabled": False,

@@ -117,6 +117,7 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "segmentId": ("Id of the segment.", "2"),
     "accountId": ("Id of the service account.", "31"),
     "tokenId": ("Id of the token.", "12"),
+    "sessionId": ("Id of the session.", "12"),
     "typeId": ("Id of the flag type.", "release"),
     "type": ("Type of the tag.", "simple"),
     "value": ("Value of the tag.", "beta"),

@@ -98,8 +98,7 @@ def write_user(move: Move, user: Json, root: Ids) -> int | None:
     move.record(f"{kind}-created", data=users.event_data(added))
     report.count("user", "new")
     move.new.add(("user", added["id"]))
-    if not user["isService"]:
-        link = create_link(conn, move.actor, added["id"], "reset-password")
+    if not user["isService"] and (link := create_link(conn, move.actor, added, "reset-password")):
         report.reset_links.append((email or username or "", link))
     return added["id"]
 

@@ -1,15 +1,15 @@
 """Log in, and throttle logins: a name has to wait after too many failures, an address after too many attempts."""
 
-import secrets
-
 import bcrypt
 from flask import current_app
 from psycopg.rows import DictRow
 from werkzeug.exceptions import Unauthorized
 
+from rules import password_login
 from rules.passwords import password_hasher
-from sql import login_throttle, sessions
-from sql.access import digest, mark_user_seen
+from rules.sessions import begin, log_login
+from sql import login_throttle
+from sql.access import digest
 from sql.database import Connection, connection, transaction
 from sql.people import users
 from validators.errors import RateLimited
@@ -23,35 +23,40 @@ def log_in(username: str, password: str, address: str, replaced: str = "") -> tu
     """
     with transaction() as conn:
         wait = login_throttle.admit_address(conn, address, current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"])
+    user, begun = None, None
+    if not wait:
+        user, begun, wait = try_name(username, password, address, replaced)
+    outcome = "throttled" if wait else "succeeded" if begun else "refused"
+    log_login(outcome, "password", address, user["id"] if user else None)
     raise_if_throttled(wait)
+    # Our choice: a wrong password, an unknown, deleted or password-less user, and one whom PASSWORD_LOGIN excludes get
+    # the same response.
+    if begun is None:
+        raise Unauthorized("Wrong user name or password.")
+    return begun
+
+
+def try_name(
+    username: str, password: str, address: str, replaced: str
+) -> tuple[DictRow | None, tuple[str, str] | None, int]:
+    """Compare the password and begin the session. Return the user, what log_in() returns, and the seconds to wait.
+
+    Wrong password: the user or None, None and 0. Too many failures with this name: likewise, with the seconds.
+    """
     name = name_digest(username)
+    user, begun = None, None
     with connection() as conn:
         wait = login_throttle.name_wait(conn, name)
         is_known = login_throttle.is_known(conn, known_digest(name, address))
-    raise_if_throttled(wait)
-    session = secrets.token_urlsafe(32)
-    body, wait = try_password(username, name, password, address, session, replaced, is_known=is_known)
-    raise_if_throttled(wait)
-    # Our choice: a wrong password and an unknown, deleted or password-less user get the same response.
-    if body is None:
-        raise Unauthorized("Wrong user name or password.")
-    return session, body
-
-
-def try_password(
-    username: str, name: bytes, password: str, address: str, session: str, replaced: str, *, is_known: bool
-) -> tuple[str | None, int]:
-    """Compare the password and begin the session. Return the user record or None, and the seconds to wait.
-
-    Success: the record and 0. Wrong password: None and 0. Too many failures with this name: None and the seconds.
-    """
-    user = None
+    if wait:
+        return None, None, wait
     # Try twice at most. A concurrent login may have replaced the compared hash by one with the current BCRYPT_ROUNDS.
     for _ in range(2):
         with connection() as conn:
             user = users.find_for_login(conn, username)
         password_hash = user["password_hash"] if user else None
-        if not password_hasher().matches(password, password_hash, is_known) or user is None:
+        is_right = password_hasher().matches(password, password_hash, is_known)
+        if user is None or not is_right or not password_login.is_permitted(is_admin=user["is_admin"]):
             break
         needs_rehash = password_hasher().needs_rehash(user["password_hash"])
         new_hash = password_hasher().hash(password, is_known) if needs_rehash else None
@@ -65,16 +70,14 @@ def try_password(
             body = None if wait else users.log_in(conn, user["id"], user["password_hash"], new_hash)
             # None: the user was deleted, or their password changed, while the password was compared.
             if body is not None:
-                sessions.delete(conn, digest(replaced))
-                sessions.insert(conn, digest(session), user["id"], current_app.config["SESSION_TTL_HOURS"])
                 login_throttle.forget(conn, *names)
                 login_throttle.remember(conn, {known_digest(each, address) for each in names})
-                mark_user_seen(conn, user["id"])
+                begun = begin(conn, user["id"], "password", address, replaced), body
         if body is not None or wait:
-            return body, wait
+            return user, begun, wait
     # Use a new transaction, because every transaction must lock rows of the throttle before rows of users.
     with transaction() as conn:
-        return None, count_failure(conn, user, name)
+        return user, None, count_failure(conn, user, name)
 
 
 def verify_password(user: DictRow, old_password: str) -> None:

@@ -4,9 +4,10 @@ from typing import Any, Literal
 
 from flask import abort, current_app
 
+from rules import password_login
 from rules.access import Actor
 from rules.passwords import password_hasher, refuse_reused_password
-from rules.users import replace_password
+from rules.users import hold_role, replace_password
 from sql import login_throttle
 from sql.database import Connection, connection, transaction
 from sql.people import past_passwords, reset_tokens, users
@@ -16,9 +17,16 @@ from validators.errors import RateLimited
 UNUSABLE = "This link does not exist, was used or has expired. Ask an administrator for a new one."
 
 
-def create_link(conn: Connection, actor: Actor, user_id: int, page: Literal["new-user", "reset-password"]) -> str:
-    """Return a new link to a page. It works once, for 24 hours. Older links of the user stop working."""
-    token = reset_tokens.insert(conn, user_id, actor.name)
+def create_link(
+    conn: Connection, actor: Actor, user: dict[str, Any], page: Literal["new-user", "reset-password"]
+) -> str:
+    """Return a new link to a page, or an empty string if PASSWORD_LOGIN excludes the user.
+
+    It works once, for 24 hours. Older links of the user stop working.
+    """
+    if not password_login.is_permitted(is_admin=hold_role(conn, user["rootRole"])["is_admin"]):
+        return ""
+    token = reset_tokens.insert(conn, user["id"], actor.name)
     reset_tokens.delete_expired(conn)
     return f"{current_app.config['BASE_URL']}/{page}?token={token}"
 

@@ -5,6 +5,7 @@ from typing import Any
 from flask import abort, current_app
 from psycopg.rows import DictRow
 
+from rules import password_login
 from rules.access import Actor
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
@@ -54,10 +55,12 @@ def throttle(address: str) -> None:
 
 
 def require_usable(invite: DictRow | None) -> DictRow:
-    """Return the signup token. Raise 404 if it is None, and 403 if it is disabled or has expired."""
+    """Return the signup token. Raise 404 if it is None, and 403 if it does not work or PASSWORD_LOGIN is not on."""
     if invite is None:
         abort(404, "No signup token has that secret.")
     if not invite["is_usable"]:
         # Our choice: 403 for a token that no longer works, and 404 for an unknown secret.
         abort(403, "This signup token is disabled or has expired.")
+    if not password_login.is_permitted(is_admin=False):
+        abort(403, password_login.closed())
     return invite

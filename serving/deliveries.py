@@ -12,10 +12,10 @@ from flask import current_app
 from psycopg.rows import DictRow
 
 from rules import integrations
+from rules.log_lines import now, write
 from rules.messages import Rows, body, headers
 from rules.refusals import quantity
 from serving.outgoing import post
-from serving.request_log import now, write
 from sql import deliveries
 from sql.database import as_json, transaction
 

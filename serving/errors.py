@@ -9,7 +9,7 @@ from flask import Flask, Response, current_app, request
 from psycopg_pool import PoolTimeout
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException
 
-from rules import passwords
+from rules import password_login, passwords
 from serving import request_log
 from serving.body_limits import OFREP
 from sql.event_stream import OpenTransaction
@@ -105,7 +105,8 @@ def login_form(status: int) -> dict[str, Any]:
     if status != 401 or request.endpoint != "account.get_account":
         return {}
     path = f"{current_app.config['BASE_PATH']}/auth/simple/login"
-    return {"type": "password", "path": path, "defaultHidden": False, "options": []}
+    is_off = not password_login.is_permitted(is_admin=True)
+    return {"type": "password", "path": path, "defaultHidden": is_off, "options": []}
 
 
 # Our choice: the error body of OFREP beside our three keys. OFREP has no code for the status 401 and others.

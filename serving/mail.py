@@ -17,6 +17,7 @@ from typing import Any
 from flask import current_app
 from werkzeug.exceptions import Conflict
 
+from rules import password_login
 from rules.access import SYSTEM
 from rules.reset_links import create_link, throttle
 from sql.database import transaction
@@ -103,6 +104,8 @@ def ask_for_reset_link(email: str, address: str) -> None:
     """Let send_next() send a link. Raise 409 without a mail server, 429 for too many attempts of the address."""
     if not current_app.config["SMTP_HOST"]:
         raise Conflict(OFF)
+    if not password_login.is_permitted(is_admin=True):
+        raise Conflict(password_login.closed())
     throttle("reset", address)
     # Our choice: known and unknown addresses get the same response after the same work. Nothing is looked up yet.
     if forgotten.qsize() < 100:
@@ -116,6 +119,6 @@ def send_next() -> None:
         # Of two workers with one address, the second waits here, and then finds the link of the first.
         user = users.lock_by_login(conn, email)
         if user and reset_tokens.may_be_sent(conn, user["id"], SYSTEM.name):
-            link = create_link(conn, SYSTEM, user["id"], "reset-password")
+            link = create_link(conn, SYSTEM, user, "reset-password")
     if link:
         send_link("reset", email, link)

@@ -31,7 +31,7 @@ NONE, OTHER = "none", "other"
 # In seconds. Most responses take 1 to 20 ms, a login 250 ms. The default of WAIT_SECONDS is 5 s.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 LOGIN = "login.log_in"
-OUTCOMES = {200: "succeeded", 401: "refused", 429: "throttled"}
+OUTCOMES, LOGGED = ("succeeded", "refused", "throttled"), (200, 401, 429)
 
 prometheus_client.disable_created_metrics()
 
@@ -59,9 +59,9 @@ class Meters:
             registry=own,
         )
         self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self.logins = Counter("flags_logins_total", "Login attempts by outcome.", ("outcome",), registry=own)
-        for outcome in (*OUTCOMES.values(), "invalid", "unavailable"):
-            self.logins.labels(outcome)
+        self.logins = Counter("flags_logins_total", "Login attempts by outcome.", ("outcome", "via"), registry=own)
+        for outcome in (*OUTCOMES, "invalid", "unavailable"):
+            self.logins.labels(outcome, "password")
         self.events = Counter(
             "flags_events_recorded_total", "Events in the log, counted after their commit.", ("type",), registry=own
         )
@@ -133,8 +133,9 @@ class Meters:
         if response.age is not None:
             self.from_memory.inc()
         duration.observe(time.perf_counter() - entry.get().began)
-        if request.endpoint == LOGIN:
-            self.logins.labels(OUTCOMES.get(status, "invalid" if status < 500 else "unavailable")).inc()
+        # rules.login counts the others, also those by the page.
+        if request.endpoint == LOGIN and status not in LOGGED:
+            self.count_login("invalid" if status < 500 else "unavailable", "password")
         return response
 
     def _find(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
@@ -155,6 +156,10 @@ class Meters:
     def count_dropped(self, what: str, number: int) -> None:
         """Count applications, instances or usage_rows that were dropped from reports because of a limit."""
         self.dropped.labels(what).inc(number)
+
+    def count_login(self, outcome: str, via: str) -> None:
+        """Count a login."""
+        self.logins.labels(outcome, via).inc()
 
     def count_streams(self, number: int, pushes: int) -> None:
         """Set the number of open streams. Count the events that were sent to them."""

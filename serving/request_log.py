@@ -1,18 +1,17 @@
 """Log one line of JSON on stdout for each request. It never contains a path, body, API token or password."""
 
-import json
 import re
 import time
 import traceback
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 from flask import Flask, Response, g, request
+
+from rules.log_lines import now, write
 
 
 @dataclass
@@ -91,11 +90,6 @@ def complete(line: dict[str, Any], entry: LogEntry) -> dict[str, Any]:
     return line
 
 
-def now(later: float = 0) -> str:
-    """Return the current time in the format of the API. later: seconds to add."""
-    return (datetime.now(UTC) + timedelta(seconds=later)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 # The first characters of SQLSTATEs of an unavailable database: no connection, no resources, shutdown, read-only.
 UNAVAILABLE = ("08", "53", "57P", "25006")
 
@@ -113,10 +107,3 @@ def frames(error: BaseException | None) -> str:
         parts.append(f"{name}\n{stack}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "because of\n".join(parts)
-
-
-def write(line: dict[str, Any]) -> None:
-    """Write one line in ASCII, in one call, so that lines of other threads and processes do not mix with it."""
-    # The request may have committed a change. A closed pipe or a full disk must not turn its response into an error.
-    with suppress(OSError):
-        print(json.dumps(line) + "\n", end="", flush=True)

@@ -83,6 +83,7 @@ SETTINGS = (
     Setting(
         "CONSOLE", switch, "on", "`off` removes the pages for people, except login, sign-up, password reset and `/docs`"
     ),
+    Setting("PASSWORD_LOGIN", one_of("on", "admins", "off"), "on", "users who can log in with a password; `off`: none"),
     Setting("SESSION_TTL_HOURS", number(1, 8760), "48", "hours that a session lasts"),
     Setting("BCRYPT_ROUNDS", number(10, 20), "12", "cost of a password hash; each step doubles the time of a login"),
     Setting(
@@ -257,6 +258,9 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each setting that is invalid because of another one, and an error message."""
     if found["DATABASE_POOLER"] != "none" and found["DATABASE_URL"] is None:
         yield "DATABASE_POOLER", "The setting DATABASE_POOLER must be none without DATABASE_URL."
+    mode, doors = found["PASSWORD_LOGIN"], (found.get("OIDC_ISSUER"), found.get("AUTH_PROXY_HEADER"))
+    if mode != "on" and not any(doors):
+        yield "PASSWORD_LOGIN", "The setting PASSWORD_LOGIN must be on without OIDC_ISSUER and AUTH_PROXY_HEADER."
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
     if password is not None and len(password) < length:
         yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."

@@ -7,7 +7,7 @@ from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.plain_forms import form_page, load_form, refuse_other_sites, replaced_session, see_other
-from rules import login, sign_in
+from rules import login, password_login, sign_in
 from serving import mail
 from serving.client_address import client_address
 from sql.database import connection
@@ -34,10 +34,11 @@ def show_login() -> Response:
     try:
         session = None if notice == LOGGED_OUT else sign_in.sign_in_by_proxy(client_address(), replaced_session())
     except Forbidden as error:
-        return form_page("account/login.html", error)
+        return form_page("account/login.html", error, closed=password_login.closed())
     if session:
         return see_other(next_path(), session)
-    return form_page("account/login.html", notice=NOTICES.get(notice), is_logged_out=notice == LOGGED_OUT)
+    words = {"notice": NOTICES.get(notice), "is_logged_out": notice == LOGGED_OUT}
+    return form_page("account/login.html", **words, closed=password_login.closed())
 
 
 @bp.post("/login")
@@ -48,7 +49,7 @@ def log_in() -> Response:
         form = load_form(Login())
         session, _ = login.log_in(form["username"], form["password"], client_address(), replaced_session())
     except HTTPException as error:
-        return form_page("account/login.html", error)
+        return form_page("account/login.html", error, closed=password_login.closed())
     return see_other(next_path(), session)
 
 

@@ -3,10 +3,11 @@
 import json
 from datetime import UTC, datetime, timedelta
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response, current_app, request
 
 from blueprints.pages.page import page, require_reader
-from sql import account
+from rules.access import credentials
+from sql import account, sessions
 from sql.database import connection
 from sql.people import past_passwords, personal_tokens
 from sql.projects import list as project_list
@@ -25,12 +26,14 @@ def show_profile() -> Response:
         reader = require_reader(conn)
         profile = json.loads(account.get_profile(conn, reader.user_id) or "{}")
         tokens = json.loads(personal_tokens.list_of_user(conn, reader.user_id))["pats"]
+        begun = json.loads(sessions.list_of_user(conn, reader.user_id, credentials(request)[1]))
         names = project_list.names_by_id(conn, reader.actor.viewer)
     now = datetime.now(UTC)
     soon = (now + timedelta(days=7)).isoformat()
     return page(
         "account/profile.html",
         profile=profile,
+        **begun,
         names=names,
         tokens=tokens,
         expiring=[token["description"] for token in tokens if now.isoformat() <= (token["expiresAt"] or "") <= soon],

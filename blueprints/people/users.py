@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import Blueprint, Response, abort, current_app
 
+from rules import password_login
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.passwords import password_hasher
@@ -15,7 +16,7 @@ from serving import mail
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
-from sql import events
+from sql import events, sessions
 from sql.database import connection, transaction
 from sql.events import Event
 from sql.people import user_permissions, user_records, users
@@ -55,6 +56,7 @@ def create_user() -> Response:
     Users log in with their user name or e-mail address and the password. Without a password, the response has a link
     with which the user sets the first one. It works once, for 24 hours. Users with an e-mail address get it by e-mail,
     unless `sendEmail` is false or the setting SMTP_HOST is missing. `emailSent` is true if the mail server accepted it.
+    There is no link if the setting PASSWORD_LOGIN excludes the user.
     """
     with connection() as conn:
         require(conn, "ADMIN")
@@ -67,7 +69,7 @@ def create_user() -> Response:
         user = users.insert(conn, **person, password_hash=password_hash, root_role=role["id"])
         events.record(conn, Event("user-created", actor, data=users.event_data(user)))
         # Our choice: only a user without a password needs a link to set the first one.
-        link = create_link(conn, actor, user["id"], "new-user") if password_hash is None else ""
+        link = create_link(conn, actor, user, "new-user") if password_hash is None else ""
         body = user_records.get_created(conn, user["id"], link)
     if link and payload["sendEmail"] and mail.send_link("invitation", user["email"], link, actor.name):
         body = json_text(json.loads(body) | {"emailSent": True})
@@ -133,8 +135,11 @@ def validate_password() -> Response:
 @operation(
     record="resetLink",
     body=CreateResetLink,
-    refuses=(401, 403, 404, 415),
-    errors={404: Refusal("No user has that user name or e-mail address.")},
+    refuses=(401, 403, 404, 409, 415),
+    errors={
+        404: Refusal("No user has that user name or e-mail address."),
+        409: Refusal("PASSWORD_LOGIN excludes the user.", "Password login is off. Use single sign-on."),
+    },
 )
 def create_reset_link() -> Response:
     """Create a link with which a user sets a new password.
@@ -146,7 +151,7 @@ def create_reset_link() -> Response:
         actor = require(conn, "ADMIN")
         payload = load(CreateResetLink())
         user = users.lock_by_login(conn, payload["id"]) or abort(404, "No user has that user name or e-mail address.")
-        link = create_link(conn, actor, user["id"], "reset-password")
+        link = create_link(conn, actor, user, "reset-password") or abort(409, password_login.closed())
     body: dict[str, Any] = {"resetPasswordUrl": link}
     if payload["sendEmail"]:
         body["emailSent"] = mail.send_link("reset", user["email"], link)
@@ -246,4 +251,18 @@ def set_user_password(user_id: str) -> Response:
         user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN_USER)
         refuse_own_name(payload["password"], user)
         replace_password(conn, actor, user, password_hash)
+    return empty_response()
+
+
+@bp.delete("/api/admin/user-admin/<user_id>/sessions")
+@operation(refuses=(401, 403, 404))
+def delete_user_sessions(user_id: str) -> Response:
+    """End all sessions of a user.
+
+    Their personal access tokens keep working.
+    """
+    with transaction() as conn:
+        require(conn, "ADMIN")
+        user = users.lock(conn, id_in_path(user_id)) or abort(404, UNKNOWN_USER)
+        sessions.delete_of_user(conn, user["id"])
     return empty_response()

@@ -18,6 +18,7 @@ from operations.commands.output import say
 from operations.misspelt_settings import misspelt
 from operations.postgres import migrate, server
 from operations.postgres.migrate import DatabaseProblem
+from rules import password_login
 from rules.refusals import first_five
 from serving import mail, settings
 from serving.setting_values import is_local
@@ -204,8 +205,11 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
         if row["failingSince"] or not row["enabled"]:
             problem = f"has failed since {row['failingSince']}" if row["enabled"] else "is disabled"
             yield WARN, "integrations", f"The {row['provider']} integration {row['id']} {problem}. See its log."
-    number = users.count_admins_who_can_log_in(conn)
+    doors = config["PASSWORD_LOGIN"], config.get("OIDC_ISSUER")
+    number = users.count_admins_who_can_log_in(conn, *doors, by_proxy=bool(config.get("AUTH_PROXY_HEADER")))
     advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"
+    if not password_login.is_permitted(is_admin=True):
+        advice = "No administrator can log in. Set PASSWORD_LOGIN=admins (docs/how-to/recover-an-administrator.md)."
     yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)
 
 

@@ -16,7 +16,7 @@ from rules.access import SYSTEM
 from rules.instance_limits import unique_or_409
 from rules.login import name_digest
 from rules.passwords import password_hasher
-from sql import events, login_throttle
+from sql import events, login_throttle, sessions
 from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.people import identities, root_roles, users
@@ -130,6 +130,19 @@ def unlock(name: str) -> None:
         users.forget_failed_logins(conn, person["id"])
         login_throttle.forget(conn, *digests)
     click.echo(f"User {person['id']} can log in again.")
+
+
+@user.command("end-sessions", cls=DatabaseCommand)
+@click.argument("name")
+def end_sessions(name: str) -> None:
+    """End all sessions of a user.
+
+    NAME is the user name or the email. Their tokens keep working.
+    """
+    with transaction() as conn:
+        number = user_id(conn, name)
+        sessions.delete_of_user(conn, number)
+    click.echo(f"All sessions of user {number} have ended.")
 
 
 @user.command("set-role", cls=DatabaseCommand)

@@ -36,11 +36,12 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 
 class Meter(Protocol):
-    """Counts connections in use, events, and what is dropped from reports, for metrics."""
+    """Counts connections in use, events, logins, and what is dropped from reports, for metrics."""
 
     def watch(self, lent: AbstractContextManager[Connection]) -> AbstractContextManager[Connection]: ...
     def count_events(self, types: Iterable[str]) -> None: ...
     def count_dropped(self, what: str, number: int) -> None: ...
+    def count_login(self, outcome: str, via: str) -> None: ...
 
 
 class WarmPool(ConnectionPool[DeadlineConnection]):

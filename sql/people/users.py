@@ -7,11 +7,9 @@ from psycopg.rows import DictRow
 
 from sql.database import Connection, one, rows, run, value
 
-
+# The User record of a row of users, as an SQL expression. Optional fields are omitted.
 # Our choice: these fields. imageUrl is a stored URL or omitted, so that no image service receives e-mail addresses.
-def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
-    """Return the User record of a row of users, as an SQL expression. Optional fields are omitted."""
-    return f"""
+RECORD: LiteralString = """
     json_merge(
         json_build_object(
             'id', users.id,
@@ -24,14 +22,11 @@ def record(seen_at: LiteralString = "users.seen_at") -> LiteralString:
             'loginAttempts', users.login_attempts,
             'emailSent', false,
             'rootRole', users.root_role_id,
-            'seenAt', iso({seen_at}),
+            'seenAt', iso(users.seen_at),
             'createdAt', iso(users.created_at),
             'accountType', users.account_type,
             'scimId', users.scim_id))
-    """
-
-
-RECORD = record()
+"""
 
 # The messages of unique violations.
 TAKEN = {
@@ -48,7 +43,8 @@ def get(conn: Connection, user_id: int) -> str | None:
 
 
 FIND_FOR_LOGIN = """
-    SELECT id, username, email, password_hash
+    SELECT id, username, email, password_hash,
+           EXISTS (SELECT FROM role_permissions WHERE role_id = root_role_id AND permission = 'ADMIN') AS is_admin
       FROM users
      WHERE deleted_at IS NULL
        AND account_type = 'User'
@@ -65,7 +61,7 @@ def any_exists(conn: Connection) -> bool:
 
 
 def find_for_login(conn: Connection, login: str) -> DictRow | None:
-    """Return id, username, email and password_hash by user name (case-sensitive) or e-mail, or None."""
+    """Return a user by user name (case-sensitive) or e-mail, or None. is_admin: by their own root role."""
     return one(conn, FIND_FOR_LOGIN, {"login": login, "email": login.lower()})
 
 
@@ -113,18 +109,16 @@ def insert(
 LOG_IN: LiteralString = f"""
     UPDATE users
        SET login_attempts = 0,
-           seen_at = now(),
-           password_hash = coalesce(%(new_hash)s, users.password_hash)
-      FROM (SELECT id, seen_at FROM users WHERE id = %(id)s FOR UPDATE) AS before
-     WHERE users.id = before.id
-       AND users.deleted_at IS NULL
-       AND users.password_hash = %(compared_hash)s
-    RETURNING ({record("before.seen_at")})::text
+           password_hash = coalesce(%(new_hash)s, password_hash)
+     WHERE id = %(id)s
+       AND deleted_at IS NULL
+       AND password_hash = %(compared_hash)s
+    RETURNING ({RECORD})::text
 """
 
 
 def log_in(conn: Connection, user_id: int, compared_hash: str, new_hash: str | None) -> str | None:
-    """Record a login. Return the user as JSON text, with the previous login as seenAt.
+    """Forget failed logins. Return the user as JSON text, with the previous login as seenAt: a session sets the next.
 
     None if the user or the password was changed or deleted since. new_hash replaces the stored hash, unless it is None.
     """
@@ -228,7 +222,12 @@ COUNT_ADMINS_WHO_CAN_LOG_IN = """
       FROM users
      WHERE deleted_at IS NULL
        AND account_type = 'User'
-       AND password_hash IS NOT NULL
+       AND (%(by_proxy)s
+            OR EXISTS (SELECT FROM user_identities WHERE user_id = users.id AND issuer = %(issuer)s)
+            OR password_hash IS NOT NULL
+               AND (%(password_login)s = 'on'
+                    OR %(password_login)s = 'admins'
+                       AND root_role_id IN (SELECT role_id FROM role_permissions WHERE permission = 'ADMIN')))
        AND id IN (
             SELECT user_id
               FROM user_roles
@@ -237,6 +236,7 @@ COUNT_ADMINS_WHO_CAN_LOG_IN = """
 """
 
 
-def count_admins_who_can_log_in(conn: Connection) -> int:
-    """Return the number of users with a password and with ADMIN, by their own root role or that of a group."""
-    return value(conn, COUNT_ADMINS_WHO_CAN_LOG_IN)
+def count_admins_who_can_log_in(conn: Connection, password_login: str, issuer: str | None, *, by_proxy: bool) -> int:
+    """Return the number of users with ADMIN, by their own root role or a group, for whom a way to log in is open."""
+    params = {"password_login": password_login, "issuer": issuer or "", "by_proxy": by_proxy}
+    return value(conn, COUNT_ADMINS_WHO_CAN_LOG_IN, params)

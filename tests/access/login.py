@@ -6,9 +6,10 @@ from tests.access import Arguments
 from tests.support.world import PASSWORD, Caller, World
 
 TABLE = """
-    route                    project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
+    route                                project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /auth/simple/login  -        200    200  200     200   200  200    200     200       200       16
+    POST /auth/simple/login              -        200    200  200     200   200  200    200     200       200       16
+    GET /api/admin/auth/simple/settings  -        200    403  403     403   403  200    403     403       401       1
 """
 
 

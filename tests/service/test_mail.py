@@ -11,7 +11,7 @@ from flask import Flask
 
 from serving import mail
 from tests.support.certificate import OPENSSL, certify
-from tests.support.login import ada
+from tests.support.login import HASH, ada
 from tests.support.mail_server import LOGIN, Inbox, mail_server
 from tests.support.page import Page, open_page, send_form
 from tests.support.reset_links import CREATE, check
@@ -234,3 +234,19 @@ def test_the_page_asks_for_the_address(world: World, app: Flask, stranger: Calle
     assert inbox.take()["To"] == "ada@example.org"
     other_site = {"Origin": "https://evil.example"}
     send_form(stranger, "/forgot-password", 403, headers=other_site, email="ada@example.org")
+
+
+def test_forgotten_passwords_are_for_those_who_can_log_in_with_one(
+    app: Flask, world: World, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.user("Root", root_role=1, password_hash=HASH)
+    ada(world)
+    monkeypatch.setitem(app.config, "PASSWORD_LOGIN", "admins")
+    for name in ("root", "ada"):
+        assert Caller(app).post(FORGOT, json={"email": f"{name}@example.org"}).status_code == 200
+    send_all(app)
+    assert inbox.recipients == [["root@example.org"]]
+    monkeypatch.setitem(app.config, "PASSWORD_LOGIN", "off")
+    response = Caller(app).post(FORGOT, json={"email": "root@example.org"})
+    assert refused(response, 409, "ConflictError") == "Password login is off. Use single sign-on."
+    assert mail.forgotten.empty()

@@ -17,7 +17,8 @@ from tests.support.world import Caller
 # These need a session; the callers of tests/access/ come with tokens.
 # A guess at a signup token is counted against its address before it is looked at.
 THROTTLED = {"GET /invite/<token>/validate", "GET /auth/reset/validate"}
-BY_SESSION = {"POST /api/admin/user/change-password", "GET /logout", "POST /logout"}
+BY_SESSION = {"POST /api/admin/user/change-password", "GET /logout", "POST /logout", "DELETE /api/admin/user/sessions"}
+BY_SESSION.add("DELETE /api/admin/user/sessions/<session_id>")
 GUARD = "WITH credential AS"
 
 

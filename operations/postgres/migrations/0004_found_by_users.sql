@@ -183,8 +183,14 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_waiting_idx ON deliveries (integration_id, event_id) WHERE next_at IS NOT NULL;
 
--- People log in with the account of their company.
-ALTER TABLE sessions ADD COLUMN via text NOT NULL DEFAULT 'password';
+-- People see how and from where each of their sessions began.
+ALTER TABLE sessions
+    ADD COLUMN id integer GENERATED ALWAYS AS IDENTITY,
+    ADD COLUMN via text NOT NULL DEFAULT 'password',
+    ADD COLUMN address text,
+    ADD COLUMN user_agent text;
+
+-- People log in with their account at an identity provider.
 CREATE TABLE user_identities (
     user_id     integer NOT NULL,
     issuer      text NOT NULL,

@@ -400,6 +400,26 @@ def test_administrators_by_group_count(line):
     assert found == (0, "ok", "2 can log in.")
 
 
+def test_administrators_need_a_login_that_is_open(line, monkeypatch):
+    def doors(**settings):
+        for name, setting in ({"OIDC_ISSUER": None, "AUTH_PROXY_HEADER": None} | settings).items():
+            monkeypatch.setitem(line.app.config, name, setting)
+        return about(line, "administrators")[1:]
+
+    closed = "No administrator can log in. Set PASSWORD_LOGIN=admins (docs/how-to/recover-an-administrator.md)."
+    issuer, one = "https://id.example.org", ("ok", "1 can log in.")
+    ada = users.insert(line.conn, name=None, username="ada", email=None, password_hash="$2b$", root_role=3)["id"]
+    fixtures.add_group_user(line.conn, groups.insert(line.conn, "Doors", root_role=1), ada)
+    assert doors(PASSWORD_LOGIN="on") == ("ok", "2 can log in.")
+    assert doors(PASSWORD_LOGIN="admins", OIDC_ISSUER=issuer) == one
+    assert doors(PASSWORD_LOGIN="off", OIDC_ISSUER=issuer) == ("FAIL", closed)
+    assert doors(PASSWORD_LOGIN="off", AUTH_PROXY_HEADER="Remote-User") == ("ok", "2 can log in.")
+    line.conn.execute("INSERT INTO user_identities (user_id, issuer, subject) VALUES (%s, %s, '1')", [ada, issuer])
+    assert doors(PASSWORD_LOGIN="off", OIDC_ISSUER=issuer) == one
+    assert doors(PASSWORD_LOGIN="off", OIDC_ISSUER=f"{issuer}/other") == ("FAIL", closed)
+    line.conn.execute("DELETE FROM users WHERE id = %s", [ada])
+
+
 # Standbys, and the real program
 
 

@@ -1,4 +1,4 @@
-"""flags user: create, list, reset-password, unlock, set-role, link, unlink, delete."""
+"""flags user: create, list, reset-password, unlock, end-sessions, set-role, link, unlink, delete."""
 
 import json
 from typing import Any
@@ -293,3 +293,27 @@ def test_the_real_program_lists_json_in_any_encoding(url, make_user):
     done = run_flags("user", "list", DATABASE_URL=url, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "?? ?" in done.stdout
+
+
+def test_end_sessions_ends_those_of_one_user(line, make_user):
+    ada, bob = make_user("ada-ends"), make_user("bob-stays")
+    for name in ("ada-ends", "ada-ends", "bob-stays"):
+        assert line.log_in(name, PASSWORD).status_code == 200
+    events = line.events_of(lambda: line.does("user", "end-sessions", "Ada-ends@example.org"))
+    assert line.rows("SELECT user_id FROM sessions WHERE user_id = ANY(%s)", [ada, bob]) == [{"user_id": bob}]
+    assert events == []
+    assert line.does("user", "end-sessions", "ada-ends") == f"All sessions of user {ada} have ended.\n"
+    assert line.refuses("user", "end-sessions", "absent") == f"{UNKNOWN}absent."
+
+
+def test_an_administrator_is_recovered_while_single_sign_on_is_away(line, make_user, monkeypatch):
+    make_user("sso")
+    line.conn.execute("UPDATE users SET password_hash = NULL WHERE username = 'sso'")
+    monkeypatch.setitem(line.app.config, "PASSWORD_LOGIN", "off")
+    line.does("user", "set-role", "sso", "admin")
+    password = line.does("user", "reset-password", "sso", "--generate").strip()
+    assert line.log_in("sso", password).status_code == 401
+    monkeypatch.setitem(line.app.config, "PASSWORD_LOGIN", "admins")
+    assert line.log_in("sso", password).status_code == 200
+    line.does("user", "set-role", "sso", "viewer")
+    assert line.log_in("sso", password).status_code == 401

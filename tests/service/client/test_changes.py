@@ -22,7 +22,8 @@ DOCUMENTS: dict[str, tuple[str, tuple[str, ...], list[tuple[str, str]]]] = {
     "project": ("development", ("hermes",), []),
     "tagged": ("development", (), [("simple", "beta")]),
 }
-BY_SESSION = {"POST /api/admin/user/change-password", "POST /logout"}
+BY_SESSION = {"POST /api/admin/user/change-password", "POST /logout", "DELETE /api/admin/user/sessions"}
+BY_SESSION.add("DELETE /api/admin/user/sessions/<session_id>")
 PROJECT = "/api/admin/projects/<project_id>"
 FLAG = f"{PROJECT}/features/<feature_name>"
 ENVIRONMENT = f"{FLAG}/environments/<environment>"

@@ -38,6 +38,12 @@ def found(alice):
     return {user.get("email") or user["username"]: names[user["rootRole"]] for user in answer["users"]}
 
 
+def test_users_without_password_login_get_no_link(app, monkeypatch):
+    monkeypatch.setitem(app.config, "PASSWORD_LOGIN", "admins")
+    report = move(app, people(user(5, "anna"), user(6, "root", rootRole=1)))
+    assert [login for login, _ in report.reset_links] == ["root@example.org"]
+
+
 def test_users_get_their_root_role_and_a_link(app, alice, world):
     anna = user(5, "anna", rootRole=41)
     bot = user(7, "bot", email=None, username="bot", isService=True, rootRole=1)

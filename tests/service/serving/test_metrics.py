@@ -5,14 +5,16 @@ import threading
 
 import psycopg
 import pytest
-from flask import Flask
+from flask import Flask, g
 
+from rules.sessions import log_login
 from sql import database, events
 from sql.client import applications, quotas
 from sql.database import connect, schema_version, transaction
 from sql.events import Event
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, needs_promtool, promtool, read, total
+from tests.support.page import send_form
 from tests.support.reports import metrics
 from tests.support.service import free_port, run, wait_until
 from tests.support.world import Caller, refused
@@ -176,7 +178,8 @@ def test_requests_without_a_connection_are_counted(make_app):
 
 def test_logins_are_counted_by_outcome(make_app, make_database):
     scraped = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN, LOGIN_FREE_FAILURES=1))
-    assert {("flags_logins_total", frozenset({("outcome", each)})) for each in OUTCOMES} <= read(scraped.text).keys()
+    begun = {("flags_logins_total", frozenset({("outcome", each), ("via", "password")})) for each in OUTCOMES}
+    assert begun <= read(scraped.text).keys()
     assert scraped.log_in(str(SETTINGS["INIT_ADMIN_PASSWORD"])) == 200
     assert [scraped.log_in("a wrong password") for _ in range(3)] == [401, 429, 429]
     assert scraped.stranger.post(LOGIN, json={"username": 1}).status_code == 400
@@ -184,6 +187,18 @@ def test_logins_are_counted_by_outcome(make_app, make_database):
     assert scraped.stranger.get(LOGIN).status_code == 405
     found = read(scraped.text)
     assert [total(found, "flags_logins_total", outcome=outcome) for outcome in OUTCOMES] == [1, 1, 2, 2, 0]
+
+
+def test_logins_by_the_page_and_by_other_ways_are_counted(make_app, make_database):
+    scraped = Scraped(make_app(make_database(), METRICS_TOKEN=TOKEN))
+    send_form(scraped.stranger, "/login", username="admin", password=str(SETTINGS["INIT_ADMIN_PASSWORD"]))
+    assert scraped.total("logins_total", outcome="succeeded", via="password") == 1
+    with scraped.app.test_request_context():
+        g.request_id = "1"
+        log_login("refused", "oidc", "192.0.2.7")
+    assert (
+        scraped.total("logins_total", outcome="refused", via="oidc") == scraped.total("logins_total", via="oidc") == 1
+    )
 
 
 class Somebody:
@@ -314,6 +329,7 @@ def test_no_label_contains_client_input(hostile):
         "outcome": {*OUTCOMES, "accepted", "failed", "delivered"},
         "kind": {"invitation", "reset"},
         "type": TYPES,
+        "via": {"password"},
         "what": set(DROPPED),
         "provider": set(PROVIDERS),
     }

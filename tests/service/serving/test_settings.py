@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from operations.misspelt_settings import misspelt
-from serving import auth_proxy_settings
+from serving import auth_proxy_settings, settings
 from serving.settings import FOLDER, PROJECT, SETTINGS, SettingError, load, read
 from tests.support.service import GUNICORN, IMPORT, SERVE, run_together
 
@@ -61,6 +61,7 @@ DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
     "BASE_PATH": "",
     "DATABASE_POOLER": "none",
     "CONSOLE": True,
+    "PASSWORD_LOGIN": "on",
     "INIT_ADMIN_USERNAME": "admin",
     "INIT_ADMIN_PASSWORD": None,
     "INIT_ADMIN_API_TOKENS": None,
@@ -147,6 +148,7 @@ INVALID = {
     "SSO_ROLE": ["ADMIN", "aDmin"],
     "DATABASE_POOLER": ["session", "Transaction", "yes", "statement", "pgbouncer"],
     "CONSOLE": ["On", "true", "1", "no", "off "],
+    "PASSWORD_LOGIN": ["Off", "true", "none"],
     "INIT_ADMIN_USERNAME": ["a@b", " a", "a ", "\n", "x" * 256, "\udcff"],
     "INIT_ADMIN_PASSWORD": ["1234567", "é" * 7, "x" * 73, "é" * 37, "\udcffsixteen-and-more"],
     "INIT_ADMIN_API_TOKENS": [
@@ -308,6 +310,15 @@ def test_the_settings_of_a_proxy_fit_together():
     )
     [(_, both)] = auth_proxy_settings.conflicts(load(on) | {"OIDC_ISSUER": "https://id.example.org"})
     assert both == "Set only one of AUTH_PROXY_HEADER and OIDC_ISSUER."
+
+
+@pytest.mark.parametrize("mode", ["admins", "off"])
+def test_password_login_is_limited_only_beside_another_login(mode: str):
+    refusal = "The setting PASSWORD_LOGIN must be on without OIDC_ISSUER and AUTH_PROXY_HEADER."
+    assert error_of({"PASSWORD_LOGIN": mode}) == refusal
+    for door in ("OIDC_ISSUER", "AUTH_PROXY_HEADER"):
+        found = load({}) | {"PASSWORD_LOGIN": mode, door: "set"}
+        assert "PASSWORD_LOGIN" not in dict(settings.conflicts(found))
 
 
 def test_the_first_password_has_the_minimum_length():
