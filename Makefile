@@ -82,16 +82,17 @@ format: .venv-dev/installed ## Format the code
 generate: .venv-dev/installed ## Regenerate docs/openapi.json and docs/reference/operations.md
 	@exec $(dev)/python -m contract
 
+# The service does not need the packages of single sign-on (oidc), but every installation has them.
 # Pin for all systems and Python 3.11 or newer, with the hashes of all files of a release. No package index is named.
 compile := $(dev)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command 'make pins' $(UPGRADE)
 declared := $(PYTHON) tests/support/dependencies.py
 
 .PHONY: pins
 pins: .venv-dev/installed ## Regenerate the requirements files with the same versions
-	$(declared) | $(compile) --output-file requirements.txt -
+	$(declared) oidc | $(compile) --output-file requirements.txt -
 	$(declared) embedded | $(compile) --constraint requirements.txt --output-file requirements-embedded.txt \
 	  $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' requirements.txt) -
-	$(declared) embedded dev | $(compile) --constraint requirements.txt --constraint requirements-embedded.txt --output-file requirements-dev.txt -
+	$(declared) oidc embedded dev | $(compile) --constraint requirements.txt --constraint requirements-embedded.txt --output-file requirements-dev.txt -
 	echo uv | $(compile) --output-file requirements-uv.txt -
 	$(compile) --output-file tests/clients/sdk/requirements.txt tests/clients/sdk/requirements.in
 

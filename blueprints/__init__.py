@@ -13,6 +13,7 @@ from blueprints import (
     password_reset,
     personal_dashboard,
     playground,
+    sign_in,
     signup,
     ui_config,
 )
@@ -95,6 +96,7 @@ ALL = (
     project_favorites.bp,  # /api/admin/projects/…/favorites
     login.bp,  # /auth/simple, /api/admin/auth/simple/settings
     password_reset.bp,  # /auth/reset
+    sign_in.bp,  # /api/admin/auth
     account.bp,  # /api/admin/user, /logout
     personal_tokens.bp,  # /api/admin/user/tokens
     personal_dashboard.bp,  # /api/admin/personal-dashboard

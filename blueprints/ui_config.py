@@ -58,6 +58,7 @@ def get_ui_config() -> Response:
         "baseUriPath": config["BASE_PATH"],
         "authenticationType": "open-source",
         "disablePasswordAuth": not password_login.is_permitted(is_admin=True),
+        "oidcConfiguredThroughEnv": True,
         "emailEnabled": bool(config["SMTP_HOST"]),
         "maintenanceMode": False,
         "networkViewEnabled": False,

@@ -11,4 +11,4 @@ def is_permitted(*, is_admin: bool) -> bool:
 
 def closed() -> str:
     """Return the sentence for everybody else: how to log in instead."""
-    return f"Password login is off. Use {current_app.config.get('OIDC_NAME', 'single sign-on')}."
+    return f"Password login is off. Use {current_app.config['OIDC_NAME']}."

@@ -156,7 +156,7 @@ def source_of_groups() -> str | None:
     config = current_app.config
     if config["AUTH_PROXY_HEADER"] and config["AUTH_PROXY_GROUPS_HEADER"]:
         return "the proxy"
-    return config.get("OIDC_NAME") if config.get("OIDC_ISSUER") and config.get("OIDC_GROUPS_CLAIM") else None
+    return config["OIDC_NAME"] if config["OIDC_ISSUER"] and config["OIDC_GROUPS_CLAIM"] else None
 
 
 def valid(field: Text, text: str | None) -> str | None:

@@ -57,5 +57,5 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the setting that switches the proxy on, and why it cannot be on with the others."""
     if found["AUTH_PROXY_HEADER"] and not found["AUTH_PROXY_NETWORKS"]:
         yield "AUTH_PROXY_HEADER", "The setting AUTH_PROXY_NETWORKS is required with AUTH_PROXY_HEADER."
-    if found["AUTH_PROXY_HEADER"] and found.get("OIDC_ISSUER"):
+    if found["AUTH_PROXY_HEADER"] and found["OIDC_ISSUER"]:
         yield "AUTH_PROXY_HEADER", "Set only one of AUTH_PROXY_HEADER and OIDC_ISSUER."

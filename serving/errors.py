@@ -104,9 +104,11 @@ def login_form(status: int) -> dict[str, Any]:
     """Return the description of the login form, which only the 401 of GET /api/admin/user has beside the three keys."""
     if status != 401 or request.endpoint != "account.get_account":
         return {}
-    path = f"{current_app.config['BASE_PATH']}/auth/simple/login"
+    auth, name = f"{current_app.config['BASE_PATH']}/auth", current_app.config["OIDC_NAME"]
+    oidc = {"type": "oidc", "message": f"Log in with {name}", "path": f"{auth}/oidc/login"}
+    options = [oidc] if current_app.config["OIDC_ISSUER"] else []
     is_off = not password_login.is_permitted(is_admin=True)
-    return {"type": "password", "path": path, "defaultHidden": is_off, "options": []}
+    return {"type": "password", "path": f"{auth}/simple/login", "defaultHidden": is_off, "options": options}
 
 
 # Our choice: the error body of OFREP beside our three keys. OFREP has no code for the status 401 and others.

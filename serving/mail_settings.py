@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from email.utils import parseaddr
 from typing import Any
 
-from serving.setting_values import Setting, host, is_local, number, one_of
+from serving.setting_values import Setting, ascii_text, host, is_local, number, one_of
 from validators.fields import EMAIL
 
 
@@ -12,13 +12,6 @@ def sender(text: str) -> str:
     """Read the sender of e-mails, with or without a name."""
     if not EMAIL.fullmatch(parseaddr(text)[1]) or not text.isprintable():
         raise ValueError("must look like Flags <flags@example.org>")
-    return text
-
-
-def ascii_text(text: str) -> str:
-    """Read a user name or a password. Logins at mail servers are ASCII."""
-    if not (text.isascii() and text.isprintable() and len(text) <= 255):
-        raise ValueError("must be at most 255 printable ASCII characters")
     return text
 
 

@@ -14,19 +14,20 @@ def set_session(response: Response, session: str) -> None:
 
 
 def logged_out() -> Response:
-    """Return a redirect that deletes the session cookie. Behind a proxy, the start page would log in again."""
+    """Return a redirect that deletes the session cookie. With single sign-on, the start page would log in again."""
     response = empty_response(302)
-    path = "/login?notice=logged-out" if current_app.config["AUTH_PROXY_HEADER"] else "/"
-    response.headers["Location"] = f"{current_app.config['BASE_PATH']}{path}"
-    response.headers["Clear-Site-Data"] = '"cookies", "storage"'
+    has_sso = current_app.config["OIDC_ISSUER"] or current_app.config["AUTH_PROXY_HEADER"]
+    response.headers["Location"] = f"{current_app.config['BASE_PATH']}/{'login?notice=logged-out' if has_sso else ''}"
+    # The cookies of a provider or a proxy in the same domain would go too.
+    response.headers["Clear-Site-Data"] = '"storage"' if has_sso else '"cookies", "storage"'
     response.delete_cookie(SESSION_COOKIE, **attributes())
     return response
 
 
-def attributes() -> dict[str, Any]:
-    """Return the attributes of the cookie. A cookie is deleted only with the attributes that it was set with."""
+def attributes(path: str = "") -> dict[str, Any]:
+    """Return the attributes of a cookie. A cookie is deleted only with the attributes that it was set with."""
     return {
-        "path": current_app.config["BASE_PATH"] or "/",
+        "path": f"{current_app.config['BASE_PATH']}{path}" or "/",
         "secure": current_app.config["BASE_URL"].startswith("https:"),
         "httponly": True,
         "samesite": "Lax",

@@ -219,3 +219,10 @@ def bearer_token(text: str) -> str:
     if not re.fullmatch(r"[!-~]{16,255}", text):
         raise ValueError("must be 16 to 255 ASCII characters without spaces")
     return text
+
+
+def ascii_text(text: str) -> str:
+    """Read a name or a secret for another server, which is ASCII."""
+    if not (text.isascii() and text.isprintable() and len(text) <= 255):
+        raise ValueError("must be at most 255 printable ASCII characters")
+    return text

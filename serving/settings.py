@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from serving import auth_proxy_settings, mail_settings
+from serving import auth_proxy_settings, mail_settings, sign_in_settings
 from serving.setting_values import (
     Setting,
     api_tokens,
@@ -207,6 +207,7 @@ SETTINGS = (
     ),
     *auth_proxy_settings.SETTINGS,
     *mail_settings.SETTINGS,
+    *sign_in_settings.SETTINGS,
 )
 
 
@@ -258,7 +259,7 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each setting that is invalid because of another one, and an error message."""
     if found["DATABASE_POOLER"] != "none" and found["DATABASE_URL"] is None:
         yield "DATABASE_POOLER", "The setting DATABASE_POOLER must be none without DATABASE_URL."
-    mode, doors = found["PASSWORD_LOGIN"], (found.get("OIDC_ISSUER"), found.get("AUTH_PROXY_HEADER"))
+    mode, doors = found["PASSWORD_LOGIN"], (found["OIDC_ISSUER"], found["AUTH_PROXY_HEADER"])
     if mode != "on" and not any(doors):
         yield "PASSWORD_LOGIN", "The setting PASSWORD_LOGIN must be on without OIDC_ISSUER and AUTH_PROXY_HEADER."
     password, length = found["INIT_ADMIN_PASSWORD"], found["PASSWORD_MIN_LENGTH"]
@@ -266,6 +267,7 @@ def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "INIT_ADMIN_PASSWORD", f"The setting INIT_ADMIN_PASSWORD must be at least {length} characters long."
     yield from auth_proxy_settings.conflicts(found)
     yield from mail_settings.conflicts(found)
+    yield from sign_in_settings.conflicts(found)
 
 
 def default_address(found: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ from blueprints.pages import (
     roles,
     search,
     segments,
+    sign_in,
     strategy,
     tokens,
 )
@@ -52,6 +53,7 @@ ALL = (
     catalog.bp,  # /admin/context-fields, /admin/context-fields/…, /admin/environments, /admin/tag-types
     applications.bp,  # /admin/applications, /admin/applications/…
     login.bp,  # /login, /forgot-password
+    sign_in.bp,  # /auth/oidc
     new_user.bp,  # /new-user
     reset_password.bp,  # /reset-password
     profile.bp,  # /profile
@@ -63,7 +65,7 @@ ALL = (
 )
 
 # The pages that stay if the setting CONSOLE switches the others off.
-ALWAYS_ON = {"pages.assets", "pages.login", "pages.new_user", "pages.reset_password"}
+ALWAYS_ON = {"pages.assets", "pages.login", "pages.new_user", "pages.reset_password", "pages.sign_in"}
 
 bp = Blueprint("pages", __name__, template_folder="templates")
 for blueprint in ALL:

@@ -10,13 +10,13 @@ from blueprints.pages.plain_forms import form_page, load_form, refuse_other_site
 from rules import login, password_login, sign_in
 from serving import mail
 from serving.client_address import client_address
+from serving.identity_provider import logout_url
 from sql.database import connection
 from validators.login import Login
 from validators.people.users import ForgottenPassword
 
 LOGGED_OUT = "logged-out"
 NOTICES = {
-    LOGGED_OUT: "You are logged out.",
     "password-set": "Your password is set. Log in with it.",
     "link-sent": "If a user has this address, an e-mail with a link is on its way.",
     "password-changed": "Your password is changed. Log in with the new one.",
@@ -28,17 +28,13 @@ bp = Blueprint("login", __name__)
 @bp.get("/login")
 def show_login() -> Response:
     """Show the login form. Users who are logged in, or whom a proxy names, go on to the page that they came for."""
-    notice = request.args.get("notice", "")
     if is_logged_in():
         return see_other(next_path()) if current_app.config["CONSOLE"] else page("account/logged_in.html")
     try:
-        session = None if notice == LOGGED_OUT else sign_in.sign_in_by_proxy(client_address(), replaced_session())
+        session = None if is_logged_out() else sign_in.sign_in_by_proxy(client_address(), replaced_session())
     except Forbidden as error:
-        return form_page("account/login.html", error, closed=password_login.closed())
-    if session:
-        return see_other(next_path(), session)
-    words = {"notice": NOTICES.get(notice), "is_logged_out": notice == LOGGED_OUT}
-    return form_page("account/login.html", **words, closed=password_login.closed())
+        return login_page(error, next_path())
+    return see_other(next_path(), session) if session else login_page(None, next_path())
 
 
 @bp.post("/login")
@@ -49,8 +45,26 @@ def log_in() -> Response:
         form = load_form(Login())
         session, _ = login.log_in(form["username"], form["password"], client_address(), replaced_session())
     except HTTPException as error:
-        return form_page("account/login.html", error, closed=password_login.closed())
+        return login_page(error, next_path())
     return see_other(next_path(), session)
+
+
+def login_page(error: HTTPException | None, next: str) -> Response:
+    """Return the login form. next: the page that the user came for."""
+    return form_page(
+        "account/login.html",
+        error,
+        next=next,
+        notice=NOTICES.get(request.args.get("notice", "")),
+        is_logged_out=is_logged_out(),
+        logout_url=logout_url() if is_logged_out() and current_app.config["OIDC_ISSUER"] else None,
+        closed=password_login.closed(),
+    )
+
+
+def is_logged_out() -> bool:
+    """Return whether the user has just logged out, and does not want to be logged in again."""
+    return request.args.get("notice") == LOGGED_OUT
 
 
 @bp.get("/forgot-password")

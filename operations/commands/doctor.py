@@ -20,7 +20,7 @@ from operations.postgres import migrate, server
 from operations.postgres.migrate import DatabaseProblem
 from rules import password_login
 from rules.refusals import first_five
-from serving import mail, settings
+from serving import identity_provider, mail, settings
 from serving.setting_values import is_local
 from sql import event_retention, integrations
 from sql.database import Connection
@@ -70,6 +70,8 @@ def findings(config: Config) -> Iterator[Finding]:
         yield OK, "settings", "All settings are valid."
     if config["SMTP_HOST"]:
         yield mail_finding(config)
+    if config["OIDC_ISSUER"]:
+        yield provider_finding(config)
     if any("DATABASE_URL" in error for error in errors):
         return
     try:
@@ -105,6 +107,8 @@ def weak_settings(config: Config) -> Iterator[str]:
         yield f"AUTH_PROXY_NETWORKS is large: {reason}. Name only the proxy, or set AUTH_PROXY_SECRET."
     if config["AUTH_PROXY_HEADER"] and config["HOST"] in ("0.0.0.0", "::"):  # noqa: S104
         yield f"HOST is {config['HOST']}, but only the proxy needs to reach the service. Set it to one address."
+    if config["OIDC_ISSUER"] == "https://accounts.google.com" and not config["OIDC_EMAIL_DOMAINS"]:
+        yield "OIDC_EMAIL_DOMAINS is empty: everybody with a Google account can log in. Set it to your domain."
     if config["BCRYPT_ROUNDS"] < 12:
         yield f"BCRYPT_ROUNDS is {config['BCRYPT_ROUNDS']}: stolen password hashes are cheap to crack. Use 12 or more."
     known = KNOWN_PASSWORDS | {config["INIT_ADMIN_USERNAME"].casefold()}
@@ -121,6 +125,15 @@ def mail_finding(config: Config) -> Finding:
             return OK, "mail", f"{config['SMTP_HOST']} is ready to accept e-mails."
     except Exception as error:
         return WARN, "mail", f"{config['SMTP_HOST']} accepts no e-mails: {type(error).__name__}: {error}"
+
+
+def provider_finding(config: Config) -> Finding:
+    """Check that the identity provider answers, and that it calls itself OIDC_ISSUER."""
+    try:
+        identity_provider.discovery()
+    except identity_provider.LoginFailed as error:
+        return FAIL, "single sign-on", error.reason
+    return OK, "single sign-on", f"{config['OIDC_ISSUER']} answers."
 
 
 def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
@@ -205,8 +218,8 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
         if row["failingSince"] or not row["enabled"]:
             problem = f"has failed since {row['failingSince']}" if row["enabled"] else "is disabled"
             yield WARN, "integrations", f"The {row['provider']} integration {row['id']} {problem}. See its log."
-    doors = config["PASSWORD_LOGIN"], config.get("OIDC_ISSUER")
-    number = users.count_admins_who_can_log_in(conn, *doors, by_proxy=bool(config.get("AUTH_PROXY_HEADER")))
+    doors = config["PASSWORD_LOGIN"], config["OIDC_ISSUER"]
+    number = users.count_admins_who_can_log_in(conn, *doors, by_proxy=bool(config["AUTH_PROXY_HEADER"]))
     advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"
     if not password_login.is_permitted(is_admin=True):
         advice = "No administrator can log in. Set PASSWORD_LOGIN=admins (docs/how-to/recover-an-administrator.md)."

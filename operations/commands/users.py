@@ -168,7 +168,7 @@ def link(name: str, subject: str) -> None:
 
     NAME is the user name or the email. SUBJECT is the claim sub of the account.
     """
-    issuer = current_app.config.get("OIDC_ISSUER")
+    issuer = current_app.config["OIDC_ISSUER"]
     if not issuer:
         raise click.ClickException("Set OIDC_ISSUER to the address of the identity provider.")
     subject = load_or_400(IdentitySubject(), {"subject": subject})["subject"]

@@ -69,7 +69,7 @@ PRIVILEGES = """
            string_agg(name, ', ' ORDER BY name) FILTER (WHERE NOT has_table_privilege(oid, 'SELECT')) AS unreadable,
            string_agg(name, ', ' ORDER BY name) FILTER (
                WHERE relkind = 'r'
-                 AND name NOT IN ('schema_version', 'permissions', 'flag_types')
+                 AND name NOT IN ('schema_version', 'instance_key', 'permissions', 'flag_types')
                  AND NOT has_any_column_privilege(oid, 'INSERT')) AS unwritable,
            coalesce(
                bool_or(is_foreign AND (has_any_column_privilege(oid, 'UPDATE') OR has_table_privilege(oid, 'DELETE')))

@@ -4,7 +4,7 @@ from typing import LiteralString
 
 from psycopg.rows import DictRow
 
-from sql.database import Connection, one, rows
+from sql.database import Connection, one, rows, value
 from sql.people import roles
 
 # The Role records of all root roles, as a JSON array.
@@ -26,6 +26,14 @@ HOLD = """
 def hold(conn: Connection, key: int | str) -> DictRow | None:
     """Return id and is_admin of the root role with this id or name, or None. Keep it from being deleted."""
     return one(conn, HOLD, {"id": key if isinstance(key, int) else None, "name": key if isinstance(key, str) else None})
+
+
+FIND_ID = "SELECT id FROM roles WHERE scope = 'root' AND lower(name) = lower(%(name)s)"
+
+
+def find_id(conn: Connection, name: str) -> int | None:
+    """Return the id of the root role with this name, or None."""
+    return value(conn, FIND_ID, {"name": name})
 
 
 # Our choice: an administrator is a user whose own root role has ADMIN, with or without a password. Groups do not count,

@@ -32,6 +32,8 @@ CALLERS = ("alice", "eve", "victor", "olga", "max", "admin", "client", "frontend
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # What applications call, with client or frontend tokens. Users and their sessions are refused there.
 CLIENT_SIDE = re.compile(r"[A-Z]+ /(api/client|api/frontend|ofrep|edge)\b")
+# Environment variables: requests that would change them are always 409.
+UNCHANGEABLE = {"POST /api/admin/auth/oidc/settings", "POST /api/admin/auth/simple/settings"}
 NAMES = {401: "AuthenticationRequired", 403: "NoAccessError", 404: "NotFoundError", 409: "ConflictError"}
 
 

@@ -16,9 +16,9 @@ from tests.support.dependencies import declared
 ROOT = Path(__file__).parents[2]
 # The extras of setup.cfg whose packages each file pins, besides those that the server always needs.
 FILES = {
-    "requirements.txt": (),
-    "requirements-embedded.txt": ("embedded",),
-    "requirements-dev.txt": ("embedded", "dev"),
+    "requirements.txt": ("oidc",),
+    "requirements-embedded.txt": ("oidc", "embedded"),
+    "requirements-dev.txt": ("oidc", "embedded", "dev"),
 }
 SDKS = "tests/clients/sdk/requirements.txt"
 
@@ -72,8 +72,9 @@ def test_the_pages_name_the_tested_versions_of_sdks():
     pages = [ROOT / "docs" / "how-to" / f"{page}.md" for page in ("servers", "browsers", "openfeature")]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     named = re.findall(r"([@\w/-]+)` ?(?:\||\(tested here with)? ?(\d+\.\d+\.\d+)\b", text)
-    # The page names providers of OpenFeature, not its SDKs, and no old version. axe-core and eventsource are no SDKs.
-    unnamed = {"@openfeature/server-sdk", "@openfeature/web-sdk", "axe-core", "eventsource", "unleash-client-6.7.0"}
+    # The page names providers of OpenFeature, not its SDKs, and no old version. The others are no SDKs.
+    unnamed = {"@openfeature/server-sdk", "@openfeature/web-sdk", "unleash-client-6.7.0"}
+    unnamed |= {"axe-core", "eventsource", "oidc-provider"}
     assert {name for name, _ in tested.items() - set(named)} == unnamed
 
 

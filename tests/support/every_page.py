@@ -101,6 +101,8 @@ PAGES = (
     Example("/admin/applications"),
     Example("/admin/applications/{application}"),
     Example("/login", None),
+    Example("/auth/oidc/login", None, 404),
+    Example("/auth/oidc/callback", None, 404),
     Example("/new-user?invite={invitation}", None),
     Example("/new-user?invite=unknown", None, 404),
     Example("/new-user?token={reset}", None),

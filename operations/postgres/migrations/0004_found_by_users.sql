@@ -200,3 +200,13 @@ CREATE TABLE user_identities (
     CONSTRAINT user_identities_user_key UNIQUE (user_id, issuer),
     CONSTRAINT user_identities_user_fkey FOREIGN KEY (user_id) REFERENCES users ON DELETE CASCADE
 );
+
+-- Single sign-on keeps what it needs between two requests in a signed cookie. gen_random_uuid() has 122 random bits.
+CREATE TABLE instance_key (
+    key         bytea NOT NULL,
+    single_row  boolean NOT NULL DEFAULT true,
+    CONSTRAINT instance_key_pkey PRIMARY KEY (single_row),
+    CONSTRAINT instance_key_single_row_check CHECK (single_row)
+);
+INSERT INTO instance_key (key)
+VALUES (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));

@@ -15,6 +15,7 @@ from sql.people import groups, users
 from tests.support import fixtures
 from tests.support.command_line import CommandLine, run_flags
 from tests.support.embedded_server import own_server
+from tests.support.identity_provider import identity_provider
 from tests.support.mail_server import mail_server
 from tests.support.service import wait_until
 from tests.support.silent_proxy import Proxy
@@ -123,6 +124,23 @@ def test_the_mail_server_is_checked(with_settings):
     status, grade, sentence = about(line, "mail")
     assert (status, grade) == (0, "warn")
     assert sentence.startswith("127.0.0.1 accepts no e-mails: ConnectionRefusedError: ")
+
+
+def test_the_identity_provider_is_checked(with_settings):
+    with identity_provider() as provider:
+        line = with_settings(**provider.settings)
+        assert about(line, "single sign-on") == (0, "ok", f"{provider.url} answers.")
+        provider.discovery = {"issuer": "https://other.example"}
+        wrong = f"The identity provider calls itself https://other.example, but OIDC_ISSUER is {provider.url}."
+        assert about(with_settings(**provider.settings), "single sign-on") == (1, "FAIL", wrong)
+    status, grade, sentence = about(with_settings(**provider.settings), "single sign-on")
+    assert (status, grade, "Connection refused" in sentence) == (1, "FAIL", True)
+
+
+def test_google_needs_domains(line):
+    config = dict(line.app.config) | {"OIDC_ISSUER": "https://accounts.google.com"}
+    assert [sentence[:26] for sentence in doctor.weak_settings(config)] == ["OIDC_EMAIL_DOMAINS is empt"]
+    assert list(doctor.weak_settings(config | {"OIDC_EMAIL_DOMAINS": ("a.example",)})) == []
 
 
 def test_tokens_that_expire_soon_are_named(line):

@@ -105,6 +105,8 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
         new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions, flag_links, banners")
         new.execute("TRUNCATE integrations, deliveries, user_identities")
+        # Each instance has a key of its own.
+        new.execute("UPDATE instance_key SET key = %s", [value(old, "SELECT key FROM instance_key")])
         # Nor an order of the members of a group, the token, the group and the undone event of an event, or the day of a
         # bulk read.
         new.execute("SET session_replication_role = replica")  # No triggers.

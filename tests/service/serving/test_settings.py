@@ -1,6 +1,7 @@
 """The settings: defaults, valid and invalid values, secrets in files, and the message about each error."""
 
 import os
+import sys
 from ipaddress import ip_network
 
 import pytest
@@ -71,12 +72,18 @@ DEFAULTS = {name: default for name, (default, _, _) in NUMBERS.items()} | {
     "FRONTEND_ORIGINS": ("*",),
     "INTEGRATION_NETWORKS": (),
     "METRICS_TOKEN": None,
-    "SSO_ROLE": "Viewer",
     "AUTH_PROXY_NETWORKS": (),
     "AUTH_PROXY_CREATE_USERS": False,
     **dict.fromkeys((*PROXY_HEADERS, "AUTH_PROXY_SECRET", "AUTH_PROXY_LOGOUT_URL")),
     "SMTP_SECURITY": "starttls",
     **dict.fromkeys(("SMTP_HOST", "SMTP_USERNAME", "SMTP_PASSWORD", "SMTP_FROM")),
+    **dict.fromkeys(("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_GROUPS_CLAIM")),
+    "OIDC_NAME": "single sign-on",
+    "OIDC_SCOPES": "openid email profile",
+    "OIDC_CREATE_USERS": True,
+    "OIDC_EMAIL_DOMAINS": (),
+    "OIDC_EMAIL_VERIFIED": "claim",
+    "SSO_ROLE": "Viewer",
 }
 
 VALID = {
@@ -102,7 +109,10 @@ VALID = {
     "AUTH_PROXY_LOGOUT_URL": ["https://id.example.org/logout?rd=/", "/oauth2/sign_out"],
     "SMTP_SECURITY": ["starttls", "tls", "none"],
     "SMTP_FROM": ["flags@example.org", "Flags <flags@example.org>", '"Flags, é" <f@h>'],
-    **{name: ["x", " a b ", "x" * 255] for name in ("SMTP_USERNAME", "SMTP_PASSWORD")},
+    **{name: ["x", " a b ", "x" * 255] for name in ("SMTP_USERNAME", "SMTP_PASSWORD", "OIDC_CLIENT_SECRET")},
+    **{name: ["x", "Müller & Söhne", "x" * 50] for name in ("OIDC_NAME", "OIDC_GROUPS_CLAIM")},
+    "OIDC_SCOPES": ["openid", "groups openid"],
+    "OIDC_EMAIL_VERIFIED": ["claim", "always"],
     "INIT_ADMIN_USERNAME": ["a", "x" * 255, "ada lovelace", "é"],
     "INIT_ADMIN_PASSWORD": ["12345678", "x" * 72, " with spaces ", "é" * 36],
     **{
@@ -147,8 +157,8 @@ INVALID = {
     "AUTH_PROXY_LOGOUT_URL": ["javascript:alert(1)", "x/y", "https://a b", "ftp://h/x", "http:/ "],
     "SSO_ROLE": ["ADMIN", "aDmin"],
     "DATABASE_POOLER": ["session", "Transaction", "yes", "statement", "pgbouncer"],
-    "CONSOLE": ["On", "true", "1", "no", "off "],
     "PASSWORD_LOGIN": ["Off", "true", "none"],
+    **{name: ["On", "true", "1", "no", "off "] for name in ("CONSOLE", "OIDC_CREATE_USERS")},
     "INIT_ADMIN_USERNAME": ["a@b", " a", "a ", "\n", "x" * 256, "\udcff"],
     "INIT_ADMIN_PASSWORD": ["1234567", "é" * 7, "x" * 73, "é" * 37, "\udcffsixteen-and-more"],
     "INIT_ADMIN_API_TOKENS": [
@@ -183,7 +193,18 @@ INVALID = {
     "SMTP_HOST": ["a b", "smtp://h", "h:25", "h/p"],
     "SMTP_SECURITY": ["ssl", "STARTTLS", "yes"],
     "SMTP_FROM": ["somebody", "a@b@c", "A name <x y>", "a@b\nBcc: c@d"],
-    **{name: ["a\nb", "\x7f", "é", "x" * 256] for name in ("SMTP_USERNAME", "SMTP_PASSWORD")},
+    **{
+        name: ["a\nb", "\x7f", "é", "x" * 256]
+        for name in ("SMTP_USERNAME", "SMTP_PASSWORD", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET")
+    },
+    **{name: ["a\nb", "x" * 51] for name in ("OIDC_NAME", "OIDC_GROUPS_CLAIM")},
+    "OIDC_ISSUER": [
+        *("id.other.org", "http://id.example.org", "https://a b", "https://h?a=b", "https://h#a"),
+        *("https://u@h", "http://127.0.0.1.evil.example", "http://127.0.0.1:80@h", "http://localhost:a", "https://é"),
+    ],
+    "OIDC_SCOPES": ["email", "openid,email", "openid é"],
+    "OIDC_EMAIL_DOMAINS": ["localhost", "@b.example", "a.org,", "a b.org"],
+    "OIDC_EMAIL_VERIFIED": ["on", "never"],
     "METRICS_TOKEN": [
         *("x" * 15, "x" * 256, "sixteen and more letters", f"{'x' * 16}\n", "é" * 16),
         *(f"{'x' * 16}\x7f", f"{'x' * 16}\udcff"),
@@ -321,6 +342,18 @@ def test_password_login_is_limited_only_beside_another_login(mode: str):
         assert "PASSWORD_LOGIN" not in dict(settings.conflicts(found))
 
 
+def test_the_settings_of_single_sign_on_fit_together(monkeypatch: pytest.MonkeyPatch):
+    for issuer in ("https://id.example.org/", "http://localhost:8080/realms/a", "http://[::1]", "http://127.0.0.1:1"):
+        assert load({"OIDC_ISSUER": issuer, "OIDC_CLIENT_ID": "flags"})["OIDC_ISSUER"] == issuer
+    assert load({"OIDC_EMAIL_DOMAINS": "A.example, b.example"})["OIDC_EMAIL_DOMAINS"] == ("a.example", "b.example")
+    assert error_of({"OIDC_CLIENT_ID": "flags"}) == "The setting OIDC_ISSUER is required with OIDC_CLIENT_ID."
+    on = {"OIDC_ISSUER": "https://h"}
+    assert error_of(on) == "The setting OIDC_CLIENT_ID is required with OIDC_ISSUER."
+    monkeypatch.setattr("serving.sign_in_settings.find_spec", lambda _: None)
+    problem = "The setting OIDC_ISSUER needs the package joserfc. Install it: "
+    assert error_of(on | {"OIDC_CLIENT_ID": "flags"}) == f"{problem}{sys.executable} -m pip install joserfc"
+
+
 def test_the_first_password_has_the_minimum_length():
     settings = {"INIT_ADMIN_PASSWORD": "x" * 19, "PASSWORD_MIN_LENGTH": "20"}
     assert error_of(settings) == "The setting INIT_ADMIN_PASSWORD must be at least 20 characters long."
@@ -366,6 +399,7 @@ VALUES = {
     "METRICS_TOKEN": "the-token-in-the-file",
     "AUTH_PROXY_SECRET": "the-secret-in-the-file",
     "SMTP_PASSWORD": " the password ",
+    "OIDC_CLIENT_SECRET": " the secret ",
 }
 
 
