@@ -13,7 +13,6 @@ from sql.people import root_roles
 
 bp = Blueprint("sign_in", __name__)
 READ_ONLY = "Single sign-on is set by environment variables: OIDC_ISSUER and others."
-UNCHANGEABLE = {409: Refusal("Always, whatever the body is.", READ_ONLY)}
 
 
 @bp.get("/api/admin/auth/oidc/settings")
@@ -44,23 +43,14 @@ def get_oidc_settings() -> Response:
     return json_response(json_text(document))
 
 
-@bp.post("/api/admin/auth/oidc/settings")
-@operation(refuses=(401, 403, 409), errors=UNCHANGEABLE)
-def update_oidc_settings() -> Response:
-    """Refuse to change the settings of OpenID Connect.
+@bp.post("/api/admin/auth/oidc/settings", endpoint="update_oidc_settings")
+@bp.post("/api/admin/auth/simple/settings", endpoint="update_password_settings")
+@operation(refuses=(401, 403, 409), errors={409: Refusal("Always, whatever the body is.", READ_ONLY)})
+def refuse_change() -> Response:
+    """Refuse to change the settings of this login.
 
     They are environment variables. Always returns 409.
     """
     with connection() as conn:
         require(conn, "ADMIN")
     raise Conflict(READ_ONLY)
-
-
-@bp.post("/api/admin/auth/simple/settings")
-@operation(refuses=(401, 403, 409), errors=UNCHANGEABLE)
-def update_password_settings() -> Response:
-    """Refuse to change the settings of the login with a password.
-
-    They are environment variables. Always returns 409.
-    """
-    return update_oidc_settings()

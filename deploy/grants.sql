@@ -10,7 +10,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA public TO flags_service;
 GRANT INSERT, UPDATE, DELETE
    ON roles, environments, tag_types, context_fields, strategy_types, personal_tokens, reset_tokens, login_throttle, login_addresses, known_logins, groups,
       projects, project_environments, api_keys, flag_dependencies, flag_environments, strategies, segments,
-      past_passwords, sessions, user_identities, group_users, role_permissions, project_user_roles, project_group_roles, project_favorites,
+      past_passwords, sessions, group_users, role_permissions, project_user_roles, project_group_roles, project_favorites,
       api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_links, flag_favorites,
       flag_sightings, unknown_flags, integrations, deliveries, applications, application_instances, frontend_additions,
       banners, user_identities

@@ -43,12 +43,12 @@ class Person:
 
 # The user of a login before it, whether the user is new, and what the event says besides the user.
 Found = tuple[dict[str, Any], bool, dict[str, str]]
+Find = Callable[[Connection, Person], Found | None]
 
 
 def sign_in(person: Person, provider_name: str, address: str, replaced: str = "") -> str:
     """Log in a person of the identity provider, and return the secret of the session. Raise 403 without an account."""
-    find = partial(find_by_identity, person=person, provider_name=provider_name)
-    return log_in(person, "oidc", find, NO_ACCOUNT, address, replaced)
+    return log_in(person, "oidc", partial(find_by_identity, provider_name), NO_ACCOUNT, address, replaced)
 
 
 def sign_in_by_proxy(address: str, replaced: str = "") -> str | None:
@@ -57,17 +57,14 @@ def sign_in_by_proxy(address: str, replaced: str = "") -> str | None:
     if name is None:
         return None
     email, username = (name, None) if "@" in name else (proxy_header.header("AUTH_PROXY_EMAIL_HEADER"), name)
-    groups = None
-    if current_app.config["AUTH_PROXY_GROUPS_HEADER"]:
-        groups = tuple(filter(None, map(str.strip, (proxy_header.header("AUTH_PROXY_GROUPS_HEADER") or "").split(","))))
+    listed = (proxy_header.header("AUTH_PROXY_GROUPS_HEADER") or "").split(",")
+    groups = tuple(filter(None, map(str.strip, listed))) if current_app.config["AUTH_PROXY_GROUPS_HEADER"] else None
     person = Person("", name, email, True, proxy_header.header("AUTH_PROXY_NAME_HEADER"), username, groups)
     unknown = f"There is no account for {name}. Ask an administrator."
-    return log_in(person, "proxy", partial(find_by_name, person=person), unknown, address, replaced)
+    return log_in(person, "proxy", find_by_name, unknown, address, replaced)
 
 
-def log_in(
-    person: Person, via: str, find: Callable[[Connection], Found | None], unknown: str, address: str, replaced: str
-) -> str:
+def log_in(person: Person, via: str, find: Find, unknown: str, address: str, replaced: str) -> str:
     """Log in the user whom find() returns. unknown: the sentence of the 403 if it returns None."""
     try:
         if len(person.groups or ()) > MOST_GROUPS:
@@ -76,7 +73,7 @@ def log_in(
         for _ in range(2):
             with suppress(UniqueViolation):
                 with transaction() as conn:
-                    user_id = update_user(conn, person, find(conn) or abort(403, unknown))
+                    user_id = update_user(conn, person, find(conn, person) or abort(403, unknown))
                     session = sessions.begin(conn, user_id, via, address, replaced)
                 sessions.log_login("succeeded", via, address, user_id)
                 return session
@@ -104,10 +101,10 @@ def update_user(conn: Connection, person: Person, found: Found) -> int:
     return after["id"]
 
 
-def find_by_identity(conn: Connection, person: Person, provider_name: str) -> Found | None:
+def find_by_identity(provider_name: str, conn: Connection, person: Person) -> Found | None:
     """Find, link or create the user of a person of the identity provider. Raise 403 for an unverified address."""
     config, email = current_app.config, valid(EMAIL, person.email)
-    found = identities.find(conn, issuer=person.issuer, subject=person.subject, email=email)
+    found = identities.find(conn, person.issuer, person.subject, email, None)
     if found and found["is_linked"]:
         return found["user"], False, {}
     if email and not (person.email_verified or config["OIDC_EMAIL_VERIFIED"] == "always"):
@@ -120,8 +117,7 @@ def find_by_identity(conn: Connection, person: Person, provider_name: str) -> Fo
     # Our choice: the user name of a person with an e-mail address is not used. It can be that of another person.
     username = None if person.email else valid(USERNAME, person.username)
     domains = config["OIDC_EMAIL_DOMAINS"]
-    is_allowed = not domains or (email or "").rpartition("@")[2] in domains
-    may_create = config["OIDC_CREATE_USERS"] and is_allowed
+    may_create = config["OIDC_CREATE_USERS"] and (not domains or (email or "").rpartition("@")[2] in domains)
     user = found["user"] if found else create(conn, person, email, username) if may_create else None
     # A user with another identity of the issuer is another person. This violates a constraint.
     if user:
@@ -132,9 +128,10 @@ def find_by_identity(conn: Connection, person: Person, provider_name: str) -> Fo
 def find_by_name(conn: Connection, person: Person) -> Found | None:
     """Find or create the user whom the proxy names."""
     # gunicorn joins repeated headers with a comma. One of them can be that of a client.
-    if not person.subject.isprintable() or set(person.subject) & {",", "\ufffd"}:
+    if not person.subject or not person.subject.isprintable() or set(person.subject) & {",", "\ufffd"}:
         return None
-    if found := identities.find(conn, username=person.username, email=None if person.username else person.email):
+    # The header with the e-mail address finds no user.
+    if found := identities.find(conn, "", "", None if person.username else person.email, person.username):
         return found["user"], False, {}
     username = valid(USERNAME, person.username)
     may_create = current_app.config["AUTH_PROXY_CREATE_USERS"] and username == person.username
@@ -149,14 +146,6 @@ def create(conn: Connection, person: Person, email: str | None, username: str | 
     role = root_roles.hold(conn, current_app.config["SSO_ROLE"]) or abort(403, "No root role has the name in SSO_ROLE.")
     name = valid(NAME, person.name)
     return users.insert(conn, name=name, username=username, email=email, password_hash=None, root_role=role["id"])
-
-
-def source_of_groups() -> str | None:
-    """Return what sets the members of groups with mappings at each login, or None."""
-    config = current_app.config
-    if config["AUTH_PROXY_HEADER"] and config["AUTH_PROXY_GROUPS_HEADER"]:
-        return "the proxy"
-    return config["OIDC_NAME"] if config["OIDC_ISSUER"] and config["OIDC_GROUPS_CLAIM"] else None
 
 
 def valid(field: Text, text: str | None) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rules.addresses import Network
-from serving.setting_values import Setting, bearer_token, networks, switch
+from serving.setting_values import Setting, ascii_text, bearer_token, networks, switch
 
 
 def header(text: str) -> str:
@@ -31,13 +31,6 @@ def role(text: str) -> str:
     return text
 
 
-def link(text: str) -> str:
-    """Read the target of a link."""
-    if not re.fullmatch(r"(https?:/)?/[!-~]+", text):
-        raise ValueError("must look like https://id.example.org/logout or /oauth2/sign_out")
-    return text
-
-
 SETTINGS = (
     Setting("SSO_ROLE", role, "Viewer", "root role of users whom a first login creates"),
     Setting("AUTH_PROXY_HEADER", header, None, "header in which a proxy names the user; default: no proxy is trusted"),
@@ -49,7 +42,7 @@ SETTINGS = (
     Setting("AUTH_PROXY_NAME_HEADER", header, None, "header with the full name"),
     Setting("AUTH_PROXY_GROUPS_HEADER", header, None, "header with the groups, separated by commas"),
     Setting("AUTH_PROXY_CREATE_USERS", switch, "off", "`on` creates users whom the proxy names for the first time"),
-    Setting("AUTH_PROXY_LOGOUT_URL", link, None, "link on the page after a logout, which logs out of the proxy"),
+    Setting("AUTH_PROXY_LOGOUT_URL", ascii_text, None, "link on the page after a logout, which logs out of the proxy"),
 )
 
 

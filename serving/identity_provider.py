@@ -4,8 +4,9 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from http.client import HTTPException as HTTPProblem
 from importlib.util import find_spec
 from threading import Lock
@@ -16,6 +17,7 @@ from urllib.request import HTTPErrorProcessor, Request, build_opener
 from flask import current_app
 from werkzeug.exceptions import HTTPException
 
+from rules.password_login import is_permitted
 from rules.sign_in import TOO_MANY_GROUPS, Person
 from serving.sign_in_settings import SAFE_URL
 
@@ -32,7 +34,7 @@ CALLBACK, DISCOVERY = "/auth/oidc/callback", "/.well-known/openid-configuration"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA", "Ed25519")
 # The sentences that people read. {name}: the setting OIDC_NAME. {other}: the login with a password, if it is on.
 NO_ANSWER = "{name} does not answer. Try again later{other}."
-NOT_SET_UP = "{name} is not set up correctly. Ask an administrator."
+NOT_SET_UP = "{name} is not set up correctly."
 REFUSED = "{name} refused the login."
 EXPIRED = "This login took too long or was already used. Start again."
 UNVERIFIED = "{name} sent a login that cannot be verified."
@@ -44,10 +46,9 @@ class LoginFailed(HTTPException):
     """A login fails because of the identity provider or its answer. reason: for the log, without secrets."""
 
     def __init__(self, status: int, sentence: str, reason: str) -> None:
-        other = "" if current_app.config["PASSWORD_LOGIN"] == "off" else ", or log in with a password"
-        text = sentence.format(name=current_app.config["OIDC_NAME"], other=other)
-        super().__init__(text[:1].upper() + text[1:])
-        self.code, self.sentence, self.reason = status, sentence, reason
+        other = ", or log in with a password" if is_permitted(is_admin=True) else ""
+        super().__init__(sentence.format(name=current_app.config["OIDC_NAME"], other=other))
+        self.code, self.reason = status, reason
 
 
 class Document:
@@ -56,32 +57,24 @@ class Document:
     def __init__(self) -> None:
         self.content: Json = {}
         self.fetched_at = self.fetch_at = self.renew_at = float("-inf")
-        self.problem: tuple[int, str, str] | None = None
+        self.problem: LoginFailed | None = None
         self.lock = Lock()
 
-    def get(self, url: str, *, renew: bool = False) -> Json:
+    def get(self, fetch: Callable[[], Json], *, renew: bool = False) -> Json:
         """Return the document, or raise LoginFailed. renew: fetch it again, at most once a minute."""
         asked = time.monotonic()
         with self.lock:
             # Of the requests that wait for the lock, one fetches it.
             if asked >= (self.renew_at if renew else self.fetch_at):
                 self.renew_at = asked + MINUTE if renew else self.renew_at
-                self.fetch(url)
+                try:
+                    self.content, self.problem, self.fetched_at = fetch(), None, time.monotonic()
+                    self.fetch_at = self.fetched_at + HOUR
+                except LoginFailed as error:
+                    self.problem, self.fetch_at = error, time.monotonic() + (MINUTE if self.content else 0)
             if self.problem and (not self.content or asked > self.fetched_at + DAY):
-                raise LoginFailed(*self.problem)
+                raise self.problem.with_traceback(None)
             return self.content
-
-    def fetch(self, url: str) -> None:
-        """Replace the document, unless that fails."""
-        try:
-            content = get_json(url)
-            if url.endswith(DISCOVERY):
-                check_discovery(content)
-            self.content, self.problem, self.fetched_at = content, None, time.monotonic()
-            self.fetch_at = self.fetched_at + HOUR
-        except LoginFailed as error:
-            self.problem = error.code or 503, error.sentence, error.reason
-            self.fetch_at = time.monotonic() + (MINUTE if self.content else 0)
 
 
 class AnyStatus(HTTPErrorProcessor):
@@ -123,19 +116,22 @@ def documents() -> tuple[Document, Document]:
 
 def discovery() -> Json:
     """Return the endpoints of the identity provider, or raise LoginFailed."""
-    return documents()[0].get(current_app.config["OIDC_ISSUER"].rstrip("/") + DISCOVERY)
+    return documents()[0].get(fetch_discovery)
 
 
-def check_discovery(content: Json) -> None:
-    """Raise LoginFailed unless this is the document of OIDC_ISSUER, and its endpoints are safe."""
+def fetch_discovery() -> Json:
+    """Fetch the endpoints. Raises LoginFailed unless they are those of OIDC_ISSUER, and safe."""
     issuer = current_app.config["OIDC_ISSUER"]
+    content = get_json(issuer.rstrip("/") + DISCOVERY)
     if content.get("issuer") != issuer:
         reason = f"The identity provider calls itself {content.get('issuer')}, but OIDC_ISSUER is {issuer}."
         raise LoginFailed(503, NOT_SET_UP, reason)
-    optional = {"userinfo_endpoint", "end_session_endpoint"} & content.keys()
+    # Some providers write null.
+    optional = [name for name in ("userinfo_endpoint", "end_session_endpoint") if content.get(name) is not None]
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri", *optional):
         if not SAFE_URL.fullmatch(str(content.get(name))):
             raise LoginFailed(503, NOT_SET_UP, f"The {name} of the identity provider is not an https address.")
+    return content
 
 
 def with_query(url: str, **parameters: str) -> str:
@@ -191,24 +187,26 @@ def find_person(code: str, nonce: str, verifier: str) -> Person:
     # Entra ID does so above 200 groups.
     if path and isinstance(elsewhere := claims.get("_claim_names"), dict) and path in elsewhere:
         raise LoginFailed(403, TOO_MANY_GROUPS, "The ID token has too many groups to contain them.")
-    more: Json = {}
-    if endpoint and not (claims.get("email") and claims.get("name") and (not path or claim(claims, path) is not None)):
-        more = get_json(endpoint, {"Authorization": f"Bearer {tokens.get('access_token')}"})
+    groups, more = claim(claims, path), {}
+    if endpoint and not (claims.get("email") and claims.get("name") and (not path or groups is not None)):
+        # A line break would be an error whose message has the token, and the log has the message.
+        token = "".join(str(tokens.get("access_token")).split())
+        more = get_json(endpoint, {"Authorization": f"Bearer {token}"})
         if more.get("sub") != claims["sub"]:
             raise LoginFailed(400, UNVERIFIED, "The sub of the userinfo is wrong.")
     # One document says nothing about the address in the other.
     source = claims if claims.get("email") else more
-    groups = claim(more | claims, path)
+    groups = claim(more, path) if groups is None else groups
     groups = groups if isinstance(groups, list) else [groups]
     return Person(
         issuer=claims["iss"],
         subject=claims["sub"],
-        email=text(source, "email"),
+        email=source.get("email"),
         email_verified=source.get("email_verified") is True,
-        name=text(more | claims, "name"),
-        username=text(more | claims, "preferred_username"),
+        name=claims.get("name") or more.get("name"),
+        username=claims.get("preferred_username") or more.get("preferred_username"),
         # A missing claim means no groups.
-        groups=tuple(group for group in groups if isinstance(group, str) and group.isprintable()) if path else None,
+        groups=tuple(group for group in groups if isinstance(group, str)) if path else None,
     )
 
 
@@ -233,29 +231,35 @@ def exchange(code: str, verifier: str) -> Json:
 
 def verify(token: str, access_token: str, nonce: str) -> Json:
     """Return the claims of an ID token. Raises LoginFailed unless its signature and its claims are right."""
-    keys, url = documents()[1], discovery()["jwks_uri"]
-    known = keys.get(url)
+    keys, fetch = documents()[1], partial(get_json, discovery()["jwks_uri"])
+    known = keys.get(fetch)
     try:
         found = decode(token, known)
     except LoginFailed:
         # The provider may have changed its keys.
-        found = decode(token, keys.get(url, renew=True))
-    config, claims = current_app.config, found.claims
-    wanted = {"iss": config["OIDC_ISSUER"], "aud": config["OIDC_CLIENT_ID"], "nonce": nonce}
-    options: Json = {name: {"essential": True, "value": value} for name, value in wanted.items()}
-    options |= {name: {"essential": True} for name in ("sub", "exp", "iat")}
-    # The hash of the access token by the algorithm of the ID token, SHA-512 for Ed25519. Its first half is at_hash.
+        found = decode(token, keys.get(fetch, renew=True))
+    # at_hash is the first half of a hash of the access token: by the algorithm of the ID token, SHA-512 for Ed25519.
     bits = found.header["alg"][2:] if found.header["alg"].endswith(("256", "384")) else "512"
     half = hashlib.new(f"sha{bits}", access_token.encode("utf-8", "replace")).digest()[: int(bits) // 16]
-    options |= {"azp": {"value": wanted["aud"]}, "at_hash": {"value": urlsafe_b64encode(half).decode()}}
+    claims, client, at_hash = found.claims, current_app.config["OIDC_CLIENT_ID"], urlsafe_b64encode(half).decode()
+    audience, subject = claims.get("aud"), claims.get("sub")
+    checks = {
+        "iss": claims.get("iss") == current_app.config["OIDC_ISSUER"],
+        "aud": client in (audience if isinstance(audience, list) else [audience]),
+        "azp": claims.get("azp", client) == client,
+        "nonce": claims.get("nonce") == nonce,
+        "sub": isinstance(subject, str) and 1 <= len(subject) <= 255 and subject.isprintable(),
+        "at_hash": claims.get("at_hash", at_hash) == at_hash,
+    }
+    if wrong := [name for name, is_right in checks.items() if not is_right]:
+        raise LoginFailed(400, UNVERIFIED, f"The claim {wrong[0]} of the ID token is wrong.")
     try:
-        if not text(claims, "sub"):
-            raise errors.InvalidClaimError("sub")
-        jwt.JWTClaimsRegistry(leeway=MINUTE, **options).validate(claims)
+        jwt.JWTClaimsRegistry(leeway=MINUTE, exp={"essential": True}, iat={"essential": True}).validate(claims)
     except errors.ClaimError as error:
-        reason, issued = f"The claim {error.claim} of the ID token is wrong.", claims.get("iat")
+        issued = claims.get("iat")
         seconds = abs(int(time.time()) - issued) if isinstance(issued, int) else 0
-        if error.claim in ("exp", "iat", "nbf") and seconds > MINUTE:
+        reason = f"The claim {error.claim} of the ID token is wrong."
+        if seconds > MINUTE:
             reason = f"The clocks of this server and the identity provider differ by {seconds} s."
         raise LoginFailed(400, UNVERIFIED, reason) from None
     return claims
@@ -280,12 +284,6 @@ def decode(token: str, keys: Json) -> "jwt.Token":
     except Exception as error:
         reason = f"The signature of the ID token cannot be verified: {str(error)!a:.100}."
         raise LoginFailed(400, UNVERIFIED, reason) from None
-
-
-def text(claims: Json, name: str) -> str | None:
-    """Return a claim if it is a text that the database can store, or None."""
-    value = claims.get(name)
-    return value if isinstance(value, str) and 1 <= len(value) <= 255 and value.isprintable() else None
 
 
 def claim(claims: Json, path: str | None) -> Any:

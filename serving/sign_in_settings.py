@@ -45,34 +45,20 @@ def domains(text: str) -> tuple[str, ...]:
 SETTINGS = (
     Setting("OIDC_ISSUER", issuer, None, "identity provider (OpenID Connect), exactly as it writes its address"),
     Setting("OIDC_CLIENT_ID", ascii_text, None, "client id of this service at the identity provider"),
-    Setting(
-        "OIDC_CLIENT_SECRET", ascii_text, None, "secret of this client; default: it is a public client", secret=True
-    ),
+    Setting("OIDC_CLIENT_SECRET", ascii_text, None, "secret of the client; default: a public client", secret=True),
     Setting("OIDC_NAME", label, "single sign-on", "name of the identity provider, for the button `Log in with …`"),
     Setting("OIDC_SCOPES", scopes, "openid email profile", "what the identity provider is asked for"),
-    Setting(
-        "OIDC_GROUPS_CLAIM",
-        label,
-        None,
-        "claim with the groups of a user, such as `groups` or `realm_access.roles`; default: groups stay as they are",
-    ),
+    Setting("OIDC_GROUPS_CLAIM", ascii_text, None, "claim with the groups of a user; default: groups do not change"),
     Setting("OIDC_CREATE_USERS", switch, "on", "`off`: only users with an account here can log in"),
     Setting("OIDC_EMAIL_DOMAINS", domains, "", "domains whose users get an account, separated by commas; default: all"),
-    Setting(
-        "OIDC_EMAIL_VERIFIED",
-        one_of("claim", "always"),
-        "claim",
-        "`claim`: trust an e-mail address only with `email_verified`; `always`: all are verified",
-    ),
+    Setting("OIDC_EMAIL_VERIFIED", one_of("claim", "always"), "claim", "`always`: trust all e-mail addresses"),
 )
 
 
 def conflicts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the name of each setting that is invalid because another one or a package is missing, and a message."""
-    if found["OIDC_ISSUER"] and not found["OIDC_CLIENT_ID"]:
-        yield "OIDC_ISSUER", "The setting OIDC_CLIENT_ID is required with OIDC_ISSUER."
+    if (found["OIDC_ISSUER"] is None) != (found["OIDC_CLIENT_ID"] is None):
+        yield "OIDC_ISSUER", "The settings OIDC_ISSUER and OIDC_CLIENT_ID are required together."
     elif found["OIDC_ISSUER"] and not find_spec("joserfc"):
         command = f"{sys.executable} -m pip install joserfc"
         yield "OIDC_ISSUER", f"The setting OIDC_ISSUER needs the package joserfc. Install it: {command}"
-    elif found["OIDC_CLIENT_ID"] and not found["OIDC_ISSUER"]:
-        yield "OIDC_CLIENT_ID", "The setting OIDC_ISSUER is required with OIDC_CLIENT_ID."

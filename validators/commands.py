@@ -34,12 +34,6 @@ class UserName(Body):
     user = Text(required=True)
 
 
-class IdentitySubject(Body):
-    """The claim sub of an account at the identity provider."""
-
-    subject = Text(min=1, max=255, required=True)
-
-
 class NewPassword(InvitedUser):
     """A new password, and the names of its user, which must differ from the password."""
 

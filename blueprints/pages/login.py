@@ -17,6 +17,7 @@ from validators.people.users import ForgottenPassword
 
 LOGGED_OUT = "logged-out"
 NOTICES = {
+    LOGGED_OUT: "You are logged out.",
     "password-set": "Your password is set. Log in with it.",
     "link-sent": "If a user has this address, an e-mail with a link is on its way.",
     "password-changed": "Your password is changed. Log in with the new one.",

@@ -10,7 +10,6 @@ from blueprints.pages.lists import list_page
 from blueprints.pages.newest_change import newest_change
 from blueprints.pages.page import page, require_reader, user_hint, user_name
 from rules.access import id_in_path
-from rules.sign_in import source_of_groups
 from sql.database import connection
 from sql.people import groups, service_accounts, user_records
 
@@ -34,7 +33,7 @@ def show_groups() -> Response:
         require_reader(conn, "ADMIN")
         body = json.loads(groups.list_all(conn))
         roles = json.loads(user_records.list_all(conn))["rootRoles"]
-    return page("admin/groups.html", source=source_of_groups(), **choices(roles), **list_page(body["groups"], "name"))
+    return page("admin/groups.html", **choices(roles), **list_page(body["groups"], "name"))
 
 
 @bp.get("/admin/groups/<group_id>")
@@ -52,7 +51,6 @@ def show_group(group_id: str) -> Response:
     return page(
         "admin/group.html",
         group=group,
-        source=source_of_groups(),
         roles=roles,
         choices=choices,
         members=[choice for choice in choices if choice[1]["user"]["id"] in members],

@@ -44,11 +44,12 @@ def begin_sign_in() -> Response:
     next = next_path() if len(next_path()) <= NEXT_MAX else "/"
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     try:
-        cookie = signer("").dumps([state, nonce, verifier, next])
-        response = empty_response(302)
-        response.headers["Location"] = login_url(state, nonce, verifier)
+        cookie = signer("", state).dumps([nonce, verifier, next])
+        url = login_url(state, nonce, verifier)
     except HTTPException as error:
         return failure(error, next)
+    response = empty_response(302)
+    response.headers["Location"] = url
     response.set_cookie(cookie_name(state), cookie, max_age=LOGIN_SECONDS, **attributes(COOKIE_PATH))
     return response
 
@@ -69,30 +70,27 @@ def end_sign_in() -> Response:
     return response
 
 
-def signer(bucket: str) -> URLSafeTimedSerializer:
-    """Return what signs the cookies. Raises 429 for too many attempts of the address."""
+def signer(bucket: str, state: str) -> URLSafeTimedSerializer:
+    """Return what signs the cookie of a login. Raises 429 for too many attempts of the address."""
     with transaction() as conn:
         most = current_app.config["LOGIN_ATTEMPTS_PER_MINUTE"]
         wait = login_throttle.admit_address(conn, f"{bucket}{client_address()}", most)
         key = instance_key.get(conn)
     raise_if_throttled(wait)
-    return URLSafeTimedSerializer(key, salt="oidc")
+    return URLSafeTimedSerializer(key, salt=f"oidc {state}")
 
 
-def begun(state: str) -> tuple[str, str, str]:
+def begun(state: str) -> list[str]:
     """Return nonce, verifier and next of the login that this browser has begun with a state. Raises LoginFailed."""
     # Callbacks count apart, so a login counts once.
-    cookies, cookie = signer("callback "), request.cookies.get(cookie_name(state), "")
+    cookies, cookie = signer("callback ", state), request.cookies.get(cookie_name(state), "")
     try:
-        known, nonce, verifier, next = cookies.loads(cookie, max_age=LOGIN_SECONDS)
+        return cookies.loads(cookie, max_age=LOGIN_SECONDS)
     except BadData:
         # Some providers send an error without the state.
         if "error" in request.args and not state:
             code_in(request.args)
         raise LoginFailed(400, EXPIRED, "The callback has no valid cookie.") from None
-    if known != state:
-        raise LoginFailed(400, EXPIRED, "The callback has the state of another login.")
-    return nonce, verifier, next
 
 
 def failure(error: HTTPException, next: str) -> Response:

@@ -24,7 +24,7 @@ from serving import identity_provider, mail, settings
 from serving.setting_values import is_local
 from sql import event_retention, integrations
 from sql.database import Connection
-from sql.people import users
+from sql.people import root_roles, users
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS
 
@@ -218,6 +218,12 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
         if row["failingSince"] or not row["enabled"]:
             problem = f"has failed since {row['failingSince']}" if row["enabled"] else "is disabled"
             yield WARN, "integrations", f"The {row['provider']} integration {row['id']} {problem}. See its log."
+    if (config["OIDC_ISSUER"] or config["AUTH_PROXY_HEADER"]) and root_roles.find_id(conn, config["SSO_ROLE"]) is None:
+        yield (
+            WARN,
+            "new users",
+            f"They cannot log in, because SSO_ROLE is {config['SSO_ROLE']}: no root role has this name.",
+        )
     doors = config["PASSWORD_LOGIN"], config["OIDC_ISSUER"]
     number = users.count_admins_who_can_log_in(conn, *doors, by_proxy=bool(config["AUTH_PROXY_HEADER"]))
     advice = "No administrator can log in. Create one: ./flags user create --role admin --username NAME"

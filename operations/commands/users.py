@@ -21,7 +21,7 @@ from sql.database import Connection, connection, transaction
 from sql.events import Event
 from sql.people import identities, root_roles, users
 from validators import load_or_400
-from validators.commands import IdentitySubject, NewPassword, NewUser, UserName
+from validators.commands import NewPassword, NewUser, UserName
 from validators.people.users import PASSWORD_MAX_BYTES
 
 
@@ -171,7 +171,6 @@ def link(name: str, subject: str) -> None:
     issuer = current_app.config["OIDC_ISSUER"]
     if not issuer:
         raise click.ClickException("Set OIDC_ISSUER to the address of the identity provider.")
-    subject = load_or_400(IdentitySubject(), {"subject": subject})["subject"]
     with transaction() as conn, unique_or_409(identities.TAKEN):
         person = lock_user(conn, name)
         identities.insert(conn, person["id"], issuer, subject)
@@ -185,10 +184,11 @@ def link(name: str, subject: str) -> None:
 def unlink(name: str) -> None:
     """Disconnect a user from their accounts of the identity provider.
 
-    NAME is the user name or the email. Sessions do not end.
+    NAME is the user name or the email. All their sessions end.
     """
     with transaction() as conn:
         person = lock_user(conn, name)
+        sessions.delete_of_user(conn, person["id"])
         data = users.event_data(person)
         for issuer in identities.delete_of_user(conn, person["id"]):
             events.record(conn, Event("user-updated", SYSTEM, data=data, pre_data=data | {"identity": issuer}))

@@ -15,24 +15,14 @@ FIND: LiteralString = f"""
       LEFT JOIN user_identities ON user_id = id AND issuer = %(issuer)s::text
      WHERE deleted_at IS NULL
        AND account_type = 'User'
-       AND id IN (
-            SELECT user_id FROM user_identities WHERE issuer = %(issuer)s::text AND subject = %(subject)s::text
-         UNION ALL
-            SELECT id FROM users WHERE email = %(email)s::text
-         UNION ALL
-            SELECT id FROM users WHERE username = %(username)s::text)
+       AND (subject = %(subject)s::text OR email = %(email)s::text OR username = %(username)s::text)
      ORDER BY is_linked DESC NULLS LAST
      LIMIT 1
 """
 
 
-def find(
-    conn: Connection, *, issuer: str = "", subject: str = "", email: str | None = None, username: str | None = None
-) -> DictRow | None:
-    """Return the user of an identity or with one of these names, in the form of events, or None.
-
-    is_linked: whether the user has this identity. None counts as false.
-    """
+def find(conn: Connection, issuer: str, subject: str, email: str | None, username: str | None) -> DictRow | None:
+    """Return the user of an identity or with one of these names, as events do, and whether the identity is linked."""
     return one(conn, FIND, {"issuer": issuer, "subject": subject, "email": email, "username": username})
 
 
@@ -103,7 +93,6 @@ def set_memberships(conn: Connection, user_id: int, claimed: Collection[str]) ->
 LOG_IN: LiteralString = f"""
     UPDATE users
        SET login_attempts = 0,
-           seen_at = now(),
            name = coalesce(%(name)s, name)
      WHERE id = %(id)s
        AND deleted_at IS NULL
@@ -112,5 +101,5 @@ LOG_IN: LiteralString = f"""
 
 
 def log_in(conn: Connection, user_id: int, name: str | None) -> dict[str, Any] | None:
-    """Record a login, and set the name unless it is None. Return the same as users.insert(), or None if deleted."""
+    """Forget failed logins, and set the name unless it is None. Return the user as events do, or None if deleted."""
     return value(conn, LOG_IN, {"id": user_id, "name": name})

@@ -7,14 +7,13 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from rules import sessions as rules
 from sql import sessions
 from sql.access import digest
 from sql.database import Connection, rows, value
 from tests.support.login import ada, log_in
 from tests.support.login_throttle import WRONG, blocked, from_address
 from tests.support.page import open_page, send_form
-from tests.support.sessions import ANY_PAGE, cookie_of, with_session
+from tests.support.sessions import ANY_PAGE, cookie_of, login_lines, with_session
 from tests.support.world import PASSWORD, Caller, World, refused
 
 PATH = "/api/admin/user/sessions"
@@ -113,29 +112,6 @@ def test_an_administrator_ends_the_sessions_of_a_user(
     refused(alice.delete(f"/api/admin/user-admin/{robot.id}/sessions"), 404, "NotFoundError")
 
 
-@pytest.mark.parametrize("via", ["oidc", "proxy"])
-def test_another_login_replaces_a_session_and_marks_the_user_seen(
-    app: Flask, world: World, stranger: Caller, conn: Connection, via: str
-) -> None:
-    user = ada(world)
-    begin(conn, user, "before")
-    conn.execute("UPDATE users SET seen_at = NULL")
-    conn.execute("DELETE FROM user_seen_days")
-    with app.test_request_context(headers={"User-Agent": BROWSER}):
-        secret = rules.begin(conn, user.id or 0, via, "192.0.2.8", "before")
-    assert value(conn, "SELECT seen_at = now() FROM users WHERE id = %(id)s", {"id": user.id})
-    assert value(conn, "SELECT count(*) FROM user_seen_days") == 1
-    assert [status(stranger, it) for it in (secret, "before")] == [200, 401]
-    [session] = stranger.get(PATH, headers=with_session(secret)).json["sessions"]
-    assert (session["via"], session["address"], session["userAgent"]) == (via, "192.0.2.8", BROWSER)
-
-
-def login_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """The lines of logins since the last look, without the time."""
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    return [{key: line[key] for key in line if key != "time"} for line in lines if "login" in line]
-
-
 def line(response: TestResponse, login: str, user: int | None, address: str = "127.0.0.1") -> dict[str, Any]:
     """The line that a login must leave."""
     request_id = response.headers["X-Request-ID"]
@@ -190,7 +166,7 @@ def test_the_profile_lists_and_ends_sessions(stranger: Caller, mine: str, conn: 
     assert "192.0.2.7" in page.text
     # To end the current session is to log out.
     [form] = page.all(f".//form[@data-path='{PATH}/{current}']")
-    assert form.get("data-then") == "/login"
+    assert form.get("data-then") == "/login?notice=logged-out"
     conn.execute(
         "INSERT INTO sessions (digest, user_id, expires_at, via) SELECT 'x', user_id, expires_at, 'oidc' FROM sessions"
     )

@@ -106,7 +106,8 @@ def test_the_form_of_administrators_is_behind_a_click(world: World, stranger: Ca
     assert "signup link" not in page.text
     assert "Only administrators can use a password." in page.text
     page = Page(send_form(stranger, "/login", 401, username="root", password=WRONG))
-    assert page.all(".//details[@open]//form//*[@role='alert']")
+    assert page.texts(".//*[@role='alert']") == ["Wrong user name or password."]
+    assert page.all(".//details[@open]//form")
     assert send_form(stranger, "/login", username="root", password=PASSWORD).headers["Location"] == "/"
 
 

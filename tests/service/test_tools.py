@@ -394,7 +394,6 @@ def test_access_holds_what_was_put(tool):
     [
         "projects/tools/change-requests/config",
         "projects/tools/environments/development/change-requests/config",
-        "auth/oidc/settings",
     ],
 )
 def test_optional_parts_are_404(tool, path):

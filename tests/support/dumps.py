@@ -33,7 +33,6 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
     assert (login.status_code, created.status_code, deleted.status_code) == (401, 201, 200)
     conn.execute("""
         INSERT INTO sessions (digest, user_id, expires_at) VALUES ('a digest', 1, now() + interval '1 day');
-        INSERT INTO user_identities (user_id, issuer, subject) VALUES (1, 'https://id.example.org', '1');
         INSERT INTO personal_tokens (user_id, description, digest, expires_at)
         VALUES (1, 'a token', 'a digest', now() + interval '1 day');
         INSERT INTO user_identities VALUES (1, 'https://id.example.org', 'a subject', now());

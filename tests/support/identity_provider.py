@@ -29,16 +29,18 @@ OTHER_RSA = jwk.RSAKey.generate_key(2048, {"kid": "second"})
 class IdentityProvider:
     """Answers as a provider does, unless a test changes its attributes.
 
-    answers: what it sends from a path instead, as a status and a body or a function. claims, access: of the next token.
-    None removes a claim. requests: how often each path was asked.
+    answers: what it sends from a path instead, as a status and a body or a function. claims: those of all tokens, None
+    removes one. people: the claims of one login, by nonce. app: the service. requests: how often each path was asked.
     """
 
     def __init__(self) -> None:
         self.url = ""
+        self.app: Flask | None = None
         self.keys: list[Any] = [RSA]
         self.discovery: dict[str, Any] = {}
         self.answers: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}
+        self.people: dict[str, dict[str, Any]] = {}
         self.userinfo: dict[str, Any] = {}
         self.header: dict[str, Any] = {}
         self.signing_key: Any = RSA
@@ -57,9 +59,10 @@ class IdentityProvider:
         paths |= {"userinfo_endpoint": "/userinfo", "end_session_endpoint": "/end"}
         return {"issuer": self.url} | {name: self.url + path for name, path in paths.items()} | self.discovery
 
-    def authorize(self, url: str) -> str:
-        """Return the query of a callback for the address to which the service sent a browser."""
+    def authorize(self, url: str, claims: dict[str, Any]) -> str:
+        """Return the query of a callback for the address to which the service sent the browser of a person."""
         asked = dict(parse_qsl(urlsplit(url).query))
+        self.people[asked["nonce"]] = claims
         code = f"code-{len(self.logins)}-{time.monotonic_ns()}"
         self.logins[code] = asked
         self.secrets |= {code, asked["state"], asked["nonce"]}
@@ -84,6 +87,7 @@ class IdentityProvider:
         now = int(time.time())
         claims = {"iss": self.url, "sub": "ada-1", "aud": CLIENT, "nonce": nonce, "iat": now, "exp": now + 300}
         claims |= {"name": "Ada Lovelace", "email": "Ada@Example.org", "email_verified": True} | self.claims
+        claims |= self.people.get(nonce, {})
         return {name: value for name, value in claims.items() if value is not None}
 
     def sign(self, claims: dict[str, Any]) -> str:
@@ -105,6 +109,18 @@ class IdentityProvider:
         if path == "/userinfo" and authorization.startswith("Bearer access-"):
             return 200, {"sub": "ada-1"} | self.userinfo
         return 404, {}
+
+
+@contextmanager
+def provider_of(app: Flask) -> Iterator[IdentityProvider]:
+    """Run a provider that a service uses. The service has not asked it anything."""
+    config = app.config.copy()
+    with identity_provider() as provider:
+        provider.app = app
+        app.config.update(provider.settings, LOGIN_ATTEMPTS_PER_MINUTE=100_000)
+        yield provider
+    app.config.update(config)
+    app.extensions.pop("oidc", None)
 
 
 @contextmanager
@@ -149,15 +165,15 @@ class Browser:
         self.client: Client = app.test_client()
         self.provider = provider
 
-    def begin(self, path: str = "/auth/oidc/login") -> str:
-        """Begin a login, and return the address of the callback to which the provider sends the browser."""
+    def begin(self, path: str = "/auth/oidc/login", **claims: Any) -> str:
+        """Begin a login of a person, and return the address of the callback to which the provider sends the browser."""
         response = self.client.get(path)
         assert response.status_code == 302, response.text
-        return f"/auth/oidc/callback?{self.provider.authorize(response.headers['Location'])}"
+        return f"/auth/oidc/callback?{self.provider.authorize(response.headers['Location'], claims)}"
 
-    def log_in(self, path: str = "/auth/oidc/login") -> TestResponse:
-        """Log in, and return the response of the callback."""
-        return self.client.get(self.begin(path))
+    def log_in(self, path: str = "/auth/oidc/login", **claims: Any) -> TestResponse:
+        """Log in a person, and return the response of the callback."""
+        return self.client.get(self.begin(path, **claims))
 
     def session(self) -> str | None:
         cookie = self.client.get_cookie("session")

@@ -251,8 +251,8 @@ class Service:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Return the parsed lines of the request log."""
-        return [json.loads(line) for line in self.out.splitlines()]
+        """Return the parsed lines of the request log, without those of logins and deliveries."""
+        return [line for line in map(json.loads, self.out.splitlines()) if "method" in line]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send the master a signal, wait until it has ended, and return its exit status."""

@@ -1,7 +1,9 @@
 """Sessions: the cookie of a login, requests that carry it, and a new password by session."""
 
+import json
 from typing import Any
 
+import pytest
 from werkzeug.test import TestResponse
 
 from tests.support.world import PASSWORD, Caller
@@ -34,3 +36,9 @@ def change(
     """Ask for a new password by a session."""
     body = {"password": password, "confirmPassword": password, "oldPassword": old} | fields
     return caller.post(PATH, json=body, headers=with_session(session))
+
+
+def login_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The lines of logins since the last look, without the time."""
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [{key: line[key] for key in line if key != "time"} for line in lines if "login" in line]

@@ -1,43 +1,22 @@
-"""People of an identity provider, and the login of one. The settings of both ways to log in without a password."""
+"""Ida, who logs in with an account of the identity provider of the tests."""
 
 from typing import Any
 
-from flask import Flask
-from werkzeug.exceptions import Forbidden
+from tests.support.identity_provider import Browser, IdentityProvider
+from tests.support.page import Page
 
-from rules import sign_in as rules
-from rules.sign_in import Person
-
-ISSUER = "https://id.example.org"
-PROVIDER = "Example"
-OIDC = {
-    "OIDC_ISSUER": ISSUER,
-    "OIDC_NAME": PROVIDER,
-    "OIDC_CREATE_USERS": True,
-    "OIDC_EMAIL_DOMAINS": (),
-    "OIDC_EMAIL_VERIFIED": "claim",
-    "OIDC_GROUPS_CLAIM": "groups",
-}
-# The test client connects from 127.0.0.1.
-PROXY = {"AUTH_PROXY_HEADER": "Remote-User", "AUTH_PROXY_NETWORKS": "127.0.0.1/32"}
+IDA = {"sub": "sub-ida", "email": "ida@example.org", "name": "Ida", "preferred_username": "ida"}
 
 
-def person(subject: str = "sub-ida", **fields: Any) -> Person:
-    """Ida, as the identity provider knows her. It sends no groups, unless fields say otherwise."""
-    names = {"email": "ida@example.org", "name": "Ida", "username": "ida"}
-    return Person(**{"issuer": ISSUER, "subject": subject, "email_verified": True, "groups": None} | names | fields)
+def sign_in(provider: IdentityProvider, status: int = 302, **claims: Any) -> str:
+    """Log in Ida, or somebody with other claims, in a new browser. Return the session, or the sentence of a refusal."""
+    browser, person = Browser(provider.app, provider), IDA | claims
+    provider.userinfo = {"sub": person["sub"]}
+    response = browser.log_in(**person)
+    assert (response.status_code, browser.session() is not None) == (status, status == 302), response.text
+    return browser.session() or " ".join(Page(response).texts(".//*[@role='alert']"))
 
 
-def sign_in(app: Flask, who: Person, **kwargs: str) -> str:
-    """Log in, and return the secret of the session."""
-    with app.test_request_context("/login"):
-        return rules.sign_in(who, PROVIDER, "192.0.2.1", **kwargs)
-
-
-def refusal(app: Flask, who: Person) -> str:
-    """Return the sentence with which a login is refused."""
-    try:
-        sign_in(app, who)
-    except Forbidden as error:
-        return error.description or ""
-    raise AssertionError("The login was not refused.")
+def refusal(provider: IdentityProvider, **claims: Any) -> str:
+    """Return the sentence with which sign_in() is refused."""
+    return sign_in(provider, 403, **claims)

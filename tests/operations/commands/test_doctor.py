@@ -143,6 +143,14 @@ def test_google_needs_domains(line):
     assert list(doctor.weak_settings(config | {"OIDC_EMAIL_DOMAINS": ("a.example",)})) == []
 
 
+def test_the_role_of_new_users_must_exist(with_settings):
+    proxy = {"AUTH_PROXY_HEADER": "Remote-User", "AUTH_PROXY_NETWORKS": ()}
+    sentence = "They cannot log in, because SSO_ROLE is Owner: no root role has this name."
+    assert about(with_settings(SSO_ROLE="Owner", **proxy), "new users") == (0, "warn", sentence)
+    for settings in (proxy, {"SSO_ROLE": "Owner"}):
+        assert "new users" not in [subject for _, subject, _ in examine(with_settings(**settings))[1]]
+
+
 def test_tokens_that_expire_soon_are_named(line):
     soon = (datetime.now(UTC) + timedelta(days=6)).isoformat(timespec="seconds")
     line.does("api-token", "create", "--name", "edge", "--type", "admin", "--expires", soon)

@@ -37,7 +37,7 @@ FAMILIES_ASKED = list({ROUTES[route].name: ROUTES[route] for route in ASKED}.val
 OF_NO_PROJECT = {
     *(f"people.{name}" for name in ("groups", "personal_tokens", "roles", "service_accounts", "users")),
     *(f"catalog.{name}" for name in ("environments", "flag_types", "strategy_types", "tag_types", "tags")),
-    *("tokens.signup_tokens", "ui_config", "banners", "integrations"),
+    *("tokens.signup_tokens", "ui_config", "banners", "integrations", "login", "sign_in"),
 }
 # What is to be in apollo.
 HIDDEN = {"project_id": "apollo", "feature_name": "hidden", "environment": "production"}

@@ -13,7 +13,7 @@ from sql.database import Connection, rows, value
 from sql.people import groups
 from tests.support.login import ada
 from tests.support.page import Page, open_page, send_form
-from tests.support.sessions import ANY_PAGE, with_session
+from tests.support.sessions import ANY_PAGE, login_lines, with_session
 from tests.support.world import PASSWORD, Caller, World
 
 SECRET = "a secret of the proxy"
@@ -155,9 +155,12 @@ def test_name_is_an_address_in_any_case_or_a_user_name(world: World, stranger: C
 def test_invalid_name_is_refused(world: World, stranger: Caller, conn: Connection, name: str) -> None:
     for username in ("ida", "ida,admin", "ida, ida"):
         world.user(username, email=None)
+    # The header with the e-mail address does not replace a missing name.
+    world.user("root", email="root@example.org", root_role=1)
     before = value(conn, "SELECT count(*) FROM users")
     # "ï" as Latin-1, which is not UTF-8. "<b>" is a name.
     sent = {"Remote_User": "ï"} if name == "ï" else {}
+    assert is_form(ask(stranger, None if sent else name, Remote_Email="root@example.org", **sent), 403)
     response = ask(stranger, None if sent else name, Remote_Email="new@example.org", **sent)
     if name == "<b>":
         assert user_of(stranger, response)["username"] == name
@@ -193,6 +196,13 @@ def test_unknown_name_is_created(world: World, stranger: Caller, conn: Connectio
     # An invalid address is ignored. That of somebody else is not taken from them.
     assert "email" not in user_of(stranger, ask(stranger, "eva", Remote_Email="eva"))
     assert refused_with(ask(stranger, "max", Remote_Email="ida@example.org")).startswith("There is no account for max.")
+
+
+def test_each_login_is_one_line_of_the_log(ida: Caller, stranger: Caller, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("ida", "nobody"):
+        ask(stranger, name)
+    lines = [(line["login"], line["via"], line["user"], line["address"]) for line in login_lines(capsys)]
+    assert lines == [("succeeded", "proxy", ida.id, PROXY), ("refused", "proxy", None, PROXY)]
 
 
 @pytest.mark.parametrize("setting", [True, False])
@@ -234,7 +244,7 @@ def test_groups_stay_without_their_setting(
 
 def test_pages_of_groups_name_the_proxy(alice: Caller, conn: Connection) -> None:
     groups.insert(conn, "web", mappings_sso=["web"])
-    assert "Members come from the proxy at each login." in open_page(alice, "/admin/groups").text
+    assert "Members come from single sign-on at each login." in open_page(alice, "/admin/groups").text
 
 
 # --- Another person on the same browser, and logout -------------------------------------------------------------------

@@ -5,18 +5,14 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from tests.support.identity_provider import Browser, IdentityProvider, identity_provider
+from tests.support.identity_provider import Browser, IdentityProvider, provider_of
 
 
 @pytest.fixture
-def provider(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[IdentityProvider]:
-    """A provider that the service uses. The service has not asked it anything."""
-    app.extensions.pop("oidc", None)
-    with identity_provider() as provider:
-        for name, setting in provider.settings.items() | {("LOGIN_ATTEMPTS_PER_MINUTE", 100_000)}:
-            monkeypatch.setitem(app.config, name, setting)
+def provider(app: Flask) -> Iterator[IdentityProvider]:
+    """A provider that the service uses."""
+    with provider_of(app) as provider:
         yield provider
-    app.extensions.pop("oidc", None)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_login_with_userinfo_changed_keys_and_refusal(
         denied = log_in(app.test_client(), action="deny")
         assert (denied.status_code, Page(denied).texts(".//*[@role='alert']")) == (
             403,
-            ["Single sign-on refused the login."],
+            ["single sign-on refused the login."],
         )
         assert client.get("/login?notice=logged-out").status_code == 303
         link = Page(app.test_client().get("/login?notice=logged-out")).all(".//a")[0].get("href") or ""

@@ -64,7 +64,8 @@ TIMELINE = """
     release-plan-removed release-plan-milestone-started
 """.split()
 READ = """
-    ui-config banners user user/profile user/tokens user-admin user-admin/1 invite-link/tokens environments
+    ui-config banners auth/simple/settings auth/oidc/settings user user/profile user/tokens user-admin user-admin/1
+    invite-link/tokens environments
     environments/project/default projects projects?archived=true projects/default/flag-creators
     projects/default/overview projects/default/dependencies projects/default/api-tokens api-tokens tags tags/simple
     tag-types feature-types features/walk/tags projects/default/features/walk?variantEnvironments=true
@@ -92,7 +93,7 @@ MISSING = """
     projects/default/features/default/parent-variants /api/instance/trafficBundles maintenance invoices
     metrics/traffic-search?grouping=daily&from=2026-11-01&to=2026-11-30 /api/instance/refresh telemetry/settings
     license license/check user-access-requests release-plan-templates projects/default/change-requests/config
-    scim-settings licensed-users auth/simple/settings insights/lifecycle?projects=
+    scim-settings licensed-users insights/lifecycle?projects=
 """.split()
 
 
