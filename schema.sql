@@ -345,8 +345,11 @@ CREATE TABLE project_environments (
     environment       text NOT NULL,
     default_strategy  json,
     created_at        timestamptz NOT NULL DEFAULT now(),
+    -- How many others must approve a change request. 0: none, but changes still need a request. Null: change requests are off.
+    required_approvals  smallint,
     CONSTRAINT project_environments_pkey PRIMARY KEY (project_id, environment),
     CONSTRAINT project_environments_default_strategy_object CHECK (jsonb_typeof(default_strategy::jsonb) = 'object'),
+    CONSTRAINT project_environments_required_approvals_check CHECK (required_approvals BETWEEN 0 AND 10),
     CONSTRAINT project_environments_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE CASCADE,
     CONSTRAINT project_environments_environment_fkey FOREIGN KEY (environment) REFERENCES environments ON DELETE CASCADE
 );
@@ -393,7 +396,7 @@ CREATE TABLE project_group_roles (
 CREATE INDEX project_group_roles_group_idx ON project_group_roles (group_id);
 
 -- All roles of each user: root roles and project roles, their own and those of their groups. Their permissions add up.
--- Filter by one user. AUTHENTICATE in sql/ repeats this for a credential, in the one statement that each request runs.
+-- Filter by one user.
 CREATE VIEW user_roles AS
     SELECT id AS user_id, root_role_id AS role_id, NULL AS project_id
       FROM users
@@ -784,6 +787,8 @@ CREATE TABLE events (
     group_id            bigint,
     -- The event that this one undoes, which may be pruned.
     undoes              bigint,
+    -- The change request whose application caused the event.
+    change_request_id   integer,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_created_at_finite CHECK (isfinite(created_at)),
     CONSTRAINT events_type_not_empty CHECK (type <> ''),
@@ -799,6 +804,7 @@ CREATE INDEX events_feature_idx ON events (feature_name, created_at, id) INCLUDE
 CREATE INDEX events_type_idx ON events (type, created_at, id);
 CREATE INDEX events_creator_idx ON events (created_by_user_id, created_at, id) WHERE created_by_user_id IS NOT NULL;
 CREATE INDEX events_group_idx ON events (group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX events_change_request_idx ON events (change_request_id) WHERE change_request_id IS NOT NULL;
 
 -- Totals of the events of finished weeks (Monday to Sunday, UTC). Searches and insights count all other events in the
 -- indexes of events. A week has all its rows, including one of the kind 'all', or none.
@@ -808,6 +814,7 @@ CREATE TABLE event_weeks (
     monday     date NOT NULL,
     number     integer NOT NULL,
     of_access  integer NOT NULL,  -- the part that is about the access list of a project
+    of_change_requests  integer NOT NULL DEFAULT 0,  -- the part that proposes changes, which insights do not count
     CONSTRAINT event_weeks_pkey PRIMARY KEY (kind, name, monday)
 );
 CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
@@ -815,7 +822,7 @@ CREATE INDEX event_weeks_monday_idx ON event_weeks (monday);
 -- Only weeks that ended more than 26 hours ago. Any newer week was added up while the clock was ahead, and can still
 -- get events.
 CREATE VIEW finished_weeks AS
-    SELECT kind, name, monday, number, of_access
+    SELECT kind, name, monday, number, of_access, of_change_requests
       FROM event_weeks
      WHERE monday < date_trunc('week', (now() AT TIME ZONE 'UTC') - interval '26 hours')::date;
 
@@ -872,7 +879,8 @@ BEGIN
             INSERT INTO event_weeks
             SELECT CASE grouping(project, type, environment) WHEN 7 THEN 'all' WHEN 3 THEN 'project' WHEN 5 THEN 'type' ELSE 'environment' END,
                    coalesce(project, type, environment, ''), this, count(*),
-                   count(*) FILTER (WHERE type LIKE ANY ('{project-access-%, project-user-%, project-group-%}'))
+                   count(*) FILTER (WHERE type LIKE ANY ('{project-access-%, project-user-%, project-group-%}')),
+                   count(*) FILTER (WHERE type LIKE 'change-%')
               FROM events
              WHERE created_at >= week_start
                AND created_at < week_start + interval '168 hours'
@@ -959,8 +967,80 @@ CREATE CONSTRAINT TRIGGER raise_client_revisions AFTER INSERT ON events
 
 
 -- ---------------------------------------------------------------------------------------------------------------------
--- Banners
+-- Change requests and banners
 -- ---------------------------------------------------------------------------------------------------------------------
+
+-- Proposed changes of flags and segments in an environment of a project. Others review them, and they are applied together.
+-- The environment, flags and segments have no foreign keys: a request outlives them. Null min_approvals: never in review.
+CREATE TABLE change_requests (
+    id                    integer GENERATED ALWAYS AS IDENTITY,
+    project_id            text NOT NULL,
+    environment           text NOT NULL,
+    title                 text NOT NULL,
+    state                 text NOT NULL DEFAULT 'Draft',
+    min_approvals         smallint,
+    revision              integer NOT NULL DEFAULT 1,
+    created_by_user_id    integer NOT NULL,
+    created_at            timestamptz NOT NULL DEFAULT now(),
+    state_times           json NOT NULL DEFAULT '{}',  -- when each state was last entered
+    scheduled_at          timestamptz,
+    scheduled_by_user_id  integer,
+    schedule_status       text,
+    schedule_reason       text,
+    CONSTRAINT change_requests_pkey PRIMARY KEY (id),
+    CONSTRAINT change_requests_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE CASCADE,
+    CONSTRAINT change_requests_author_fkey FOREIGN KEY (created_by_user_id) REFERENCES users,
+    CONSTRAINT change_requests_scheduler_fkey FOREIGN KEY (scheduled_by_user_id) REFERENCES users,
+    CONSTRAINT change_requests_state_check
+        CHECK (state IN ('Draft', 'In review', 'Approved', 'Scheduled', 'Applied', 'Cancelled', 'Rejected')),
+    CONSTRAINT change_requests_schedule_status_check CHECK (schedule_status IN ('pending', 'failed', 'suspended')),
+    CONSTRAINT change_requests_schedule_check
+        CHECK (num_nonnulls(scheduled_at, scheduled_by_user_id, schedule_status) = CASE state WHEN 'Scheduled' THEN 3 ELSE 0 END
+               AND (schedule_reason IS NOT NULL) = (coalesce(schedule_status, 'pending') <> 'pending'))
+);
+CREATE UNIQUE INDEX change_requests_one_draft ON change_requests (project_id, environment, created_by_user_id) WHERE state = 'Draft';
+CREATE INDEX change_requests_due_idx ON change_requests (scheduled_at) WHERE schedule_status = 'pending';
+CREATE INDEX change_requests_project_idx ON change_requests (project_id, id);
+
+-- base: what the change replaces, as it was when the change was proposed.
+CREATE TABLE change_request_changes (
+    id                 integer GENERATED ALWAYS AS IDENTITY,
+    change_request_id  integer NOT NULL,
+    feature_name       text,
+    flag_id            bigint,
+    segment_id         integer,
+    action             text NOT NULL,
+    payload            json,
+    base               json,
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT change_request_changes_pkey PRIMARY KEY (id),
+    CONSTRAINT change_request_changes_request_fkey FOREIGN KEY (change_request_id) REFERENCES change_requests ON DELETE CASCADE,
+    CONSTRAINT change_request_changes_subject_check
+        CHECK (num_nonnulls(flag_id, segment_id) = 1 AND (flag_id IS NULL) = (feature_name IS NULL))
+);
+CREATE INDEX change_request_changes_request_idx ON change_request_changes (change_request_id);
+CREATE INDEX change_request_changes_feature_idx ON change_request_changes (feature_name) WHERE feature_name IS NOT NULL;
+
+CREATE TABLE change_request_reviews (
+    change_request_id  integer NOT NULL,
+    user_id            integer NOT NULL,
+    approved           boolean NOT NULL,
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT change_request_reviews_pkey PRIMARY KEY (change_request_id, user_id),
+    CONSTRAINT change_request_reviews_request_fkey FOREIGN KEY (change_request_id) REFERENCES change_requests ON DELETE CASCADE,
+    CONSTRAINT change_request_reviews_user_fkey FOREIGN KEY (user_id) REFERENCES users
+);
+
+CREATE TABLE change_request_comments (
+    id                 integer GENERATED ALWAYS AS IDENTITY,
+    change_request_id  integer NOT NULL,
+    user_id            integer NOT NULL,
+    text               text NOT NULL,
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT change_request_comments_pkey PRIMARY KEY (change_request_id, id),
+    CONSTRAINT change_request_comments_request_fkey FOREIGN KEY (change_request_id) REFERENCES change_requests ON DELETE CASCADE,
+    CONSTRAINT change_request_comments_user_fkey FOREIGN KEY (user_id) REFERENCES users
+);
 
 -- What all users read at the top of the pages.
 CREATE TABLE banners (

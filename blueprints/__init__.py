@@ -45,6 +45,7 @@ from blueprints.flags import usage as flag_usage
 from blueprints.people import groups, permissions, personal_tokens, roles, service_accounts, users
 from blueprints.projects import access as project_access
 from blueprints.projects import api_tokens as project_api_tokens
+from blueprints.projects import change_requests
 from blueprints.projects import core as projects
 from blueprints.projects import environments as project_environments
 from blueprints.projects import favorites as project_favorites
@@ -89,6 +90,7 @@ ALL = (
     playground.bp,  # /api/admin/playground, /api/admin/projects/…/features/…/environments/…/evaluate
     projects.bp,  # /api/admin/projects
     project_environments.bp,  # /api/admin/projects/…/environments, /api/admin/environments/project
+    change_requests.bp,  # /api/admin/projects/…/change-requests, /api/admin/projects/…/environments/…/change-requests
     project_access.bp,  # /api/admin/projects/…/access, …/users/…/roles, …/groups/…/roles
     project_api_tokens.bp,  # /api/admin/projects/…/api-tokens
     environments.bp,  # /api/admin/environments

@@ -110,6 +110,8 @@ PATH_WORDS: dict[str, tuple[str, str]] = {
     "eventId": ("Id of the event.", "4711"),
     "bannerId": ("Id of the banner.", "7"),
     "addonId": ("Id of the integration.", "3"),
+    "changeRequestId": ("Id of the change request.", "12"),
+    "changeId": ("Id of the change.", "34"),
     "linkId": ("Id of the link.", "7"),
     "userId": ("Id of the user.", "7"),
     "groupId": ("Id of the group.", "3"),

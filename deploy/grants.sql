@@ -13,7 +13,7 @@ GRANT INSERT, UPDATE, DELETE
       past_passwords, sessions, group_users, role_permissions, project_user_roles, project_group_roles, project_favorites,
       api_key_projects, signup_token_users, variants, strategy_segments, tags, flag_tags, flag_links, flag_favorites,
       flag_sightings, unknown_flags, integrations, deliveries, applications, application_instances, frontend_additions,
-      banners, user_identities
+      banners, user_identities, change_requests, change_request_changes, change_request_reviews, change_request_comments
    TO flags_service;
 -- Deleted users, flags and signup tokens keep their rows. Usage is deleted with its project, and by the command metrics prune.
 GRANT INSERT, UPDATE ON users, flags, signup_tokens, usage_metrics, usage_variants TO flags_service;
@@ -27,7 +27,7 @@ GRANT INSERT
    TO flags_service;
 -- By column: INSERT on the whole table would allow OVERRIDING SYSTEM VALUE, and so any id.
 GRANT INSERT (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags,
-              created_by_token_id, group_id, undoes)
+              created_by_token_id, group_id, undoes, change_request_id)
    ON events
    TO flags_service;
 -- The command events prune.

@@ -136,6 +136,7 @@ def post_worker_init(worker: Any) -> None:
     usage = worker.wsgi.extensions["ofrep_usage"]
     jobs = {"ofrep-usage": (usage.write, 10), "clock": (clock.run_jobs, 30), "mail": (mail.send_next, 0)}
     jobs |= {"deliveries": (deliveries.run_once, 1), "retention": (deliveries.remove_old, 3600)}
+    jobs["change-requests"] = (clock.keep_schedules, 10)
     for name, (act, pause) in jobs.items():
         args = (worker.wsgi, act, pause, stopping)
         threads[name] = Thread(target=clock.repeat, args=args, name=name, daemon=True)

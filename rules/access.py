@@ -21,6 +21,10 @@ from sql.events import VisibleEvents
 # Our choice: a session is a cookie with a random value. The database keeps its SHA-256.
 SESSION_COOKIE = "session"
 SAFE_METHODS = {"GET", "HEAD"}
+PROTECTED = (
+    "Change requests are on in environment {} of this project. Propose the change, or ask for the permission"
+    " SKIP_CHANGE_REQUEST."
+)
 # The maximum of the PostgreSQL type integer.
 ID_MAX = 2**31 - 1
 
@@ -61,6 +65,8 @@ class Actor:
     sees_all: bool = False
     # The permissions that were passed to require() and that the caller holds.
     held: frozenset[str] = frozenset()
+    # The environments of require(), or all of its project, in which changes of the caller need a change request.
+    protected: tuple[str, ...] = ()
     # Set by require(list_projects=True): the events that the caller may see. None for administrators, who see all.
     visible: VisibleEvents | None = None
     # The expiry of the personal token of the request. None without a personal token.
@@ -69,6 +75,8 @@ class Actor:
     token_id: int | None = None
     # The event that the request undoes, for its own events.
     undoes: int | None = None
+    # The change request that is applied, for the events of its changes.
+    change_request_id: int | None = None
 
     @property
     def viewer(self) -> int | None:
@@ -87,12 +95,15 @@ def require(
     environment: str | None = None,
     credential: Literal["any", "user", "session"] = "any",
     list_projects: bool = False,
+    direct: bool | None = None,
 ) -> Actor:
     """Return the caller. Raise unless they hold at least one of the permissions (if any) and may see the project.
 
     credential: "user" refuses API tokens; "session" refuses personal tokens too. list_projects: set Actor.visible.
+    direct: whether the request changes flags in the environment without a change request, or without an environment in
+    all of the project. By default, it does if there is an environment. None without one leaves Actor.protected empty.
     Raises, in this order: 401 missing or invalid credential, 403 wrong kind of credential or cross-site request,
-    403 missing permission, 404 unknown or hidden project.
+    403 missing permission, 404 unknown or hidden project, 403 direct change where change requests are on.
     """
     # Our choice: this order. Callers without a credential learn nothing about the body or about what exists. Callers
     # without the permission do not learn whether the project exists.
@@ -106,6 +117,7 @@ def require(
             permissions=permissions,
             project=project,
             environment=environment,
+            protects=environment is not None or direct is not None,
             list_projects=list_projects,
         )
     if caller and caller["session_via"] == "proxy" and session:
@@ -133,6 +145,8 @@ def require(
         raise Forbidden(f"You lack the permission {' or '.join(permissions)}{scope_text(project, environment)}.")
     if project is not None and not caller["sees_project"]:
         raise NotFound("No project has that id.")
+    if caller["protected"] and (environment is not None if direct is None else direct):
+        raise Forbidden(PROTECTED.format(caller["protected"][0]))
     if not caller["is_marked_seen"]:
         access.mark_seen(conn, caller)
     held = frozenset(permissions if caller["is_admin"] else caller["held"])
@@ -147,6 +161,7 @@ def require(
         caller["is_admin"],
         caller["sees_all"],
         held,
+        tuple(caller["protected"]),
         visible,
         caller["token_expires_at"],
         caller["key_id"],
@@ -165,7 +180,7 @@ def held_permissions(
 ) -> frozenset[str]:
     """Return those of the permissions that the caller of the request has in the project and environment."""
     try:
-        return require(conn, *sorted(permissions), project=project, environment=environment).held
+        return require(conn, *sorted(permissions), project=project, environment=environment, direct=False).held
     except Forbidden:
         return frozenset()
 

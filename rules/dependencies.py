@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from psycopg.rows import DictRow
-from werkzeug.exceptions import Conflict
+from werkzeug.exceptions import Conflict, NotFound
 
 from rules.access import Actor
-from rules.flags import flag_event
+from rules.flags import NO_FLAG, flag_event
 from rules.refusals import Refuse, first_five, raise_error
 from sql import events
 from sql.database import Connection
@@ -38,6 +38,21 @@ def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], lin
         )
         log.append(flag_event("feature-dependency-added", actor, children[row["childId"]], data=data))
     events.record(conn, *log)
+
+
+def add_dependency(conn: Connection, actor: Actor, project: str, link: Link) -> None:
+    """Add a dependency to a live flag of the project, or replace that on the same parent. Raise 404 or 409."""
+    ids = dependencies.lock(conn, project, [link["child"], link["feature"]])
+    if link["child"] not in ids:
+        raise NotFound(NO_FLAG)
+    refuse_invalid_dependencies([link], ids, dependencies.pairs(conn, list(ids.values())))
+    add_dependencies(conn, actor, ids, [link])
+
+
+def remove_dependencies(conn: Connection, actor: Actor, flag: DictRow) -> None:
+    """Remove all dependencies of a locked flag, and record the event if it has any."""
+    if dependencies.delete(conn, flag["id"]):
+        events.record(conn, flag_event("feature-dependencies-removed", actor, flag))
 
 
 def refuse_parents(conn: Connection, live: Sequence[DictRow]) -> None:

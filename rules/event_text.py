@@ -19,6 +19,22 @@ SENTENCES = {
     "banner-created": "created a banner",
     "banner-deleted": "deleted a banner",
     "banner-updated": "changed a banner",
+    "change-added": "proposed a change of {subject}",
+    "change-discarded": "withdrew a proposed change of {subject}",
+    "change-edited": "edited a proposed change of {subject}",
+    "change-request-applied": "applied change request {id}: {title}",
+    "change-request-approval-added": "approved change request {id}",
+    "change-request-approved": "completed the approval of change request {id}",
+    "change-request-cancelled": "cancelled change request {id}",
+    "change-request-configuration-updated": "changed the change requests of {project} in {environment}",
+    "change-request-created": "started change request {id}",
+    "change-request-discarded": "discarded change request {id}",
+    "change-request-rejected": "rejected change request {id}",
+    "change-request-schedule-suspended": "suspended the schedule of change request {id}: {reason}",
+    "change-request-scheduled": "scheduled change request {id} for {scheduledAt}",
+    "change-request-scheduled-application-failure": "could not apply change request {id}: {reason}",
+    "change-request-scheduled-application-success": "applied change request {id} on schedule",
+    "change-request-sent-to-review": "asks for a review of change request {id}: {title}",
     "context-field-created": "created the context field {name}",
     "context-field-deleted": "deleted the context field {name}",
     "context-field-updated": "changed the context field {name}",
@@ -144,6 +160,8 @@ def named(event: Mapping[str, Any], name: str) -> Word:
     """Return the word for a name in braces."""
     if name == "event_type":
         return Word(event["type"], "name")
+    if name == "subject":
+        name = "flag" if event["featureName"] else "segment"
     if name in COLUMNS:
         text = event[COLUMNS[name]]
         return Word(text or "unknown", name if name == "environment" or has_page(event, name) else "name")
@@ -160,13 +178,16 @@ def has_page(event: Mapping[str, Any], name: str) -> bool:
     return name == "project" or event["type"] != "feature-deleted"
 
 
-def changes(event: Mapping[str, Any]) -> tuple[list[Change], int]:
-    """Return the properties that differ between preData and data, and the number of those that are left out."""
+def changes(event: Mapping[str, Any], *, whole: bool = False) -> tuple[list[Change], int]:
+    """Return the properties that differ between preData and data, and the number of those that are left out.
+
+    whole: leave nothing out, and shorten nothing.
+    """
     before, after = (dict(properties(event[key])) for key in ("preData", "data"))
     names = [name for name in before | after if before.get(name) != after.get(name)]
     found = [
-        Change(name, *(text and shorten(text) for text in (before.get(name), after.get(name))))
-        for name in names[:MAX_PROPERTIES]
+        Change(name, *(text and (text if whole else shorten(text)) for text in (before.get(name), after.get(name))))
+        for name in names[: None if whole else MAX_PROPERTIES]
     ]
     return found, len(names) - len(found)
 

@@ -80,6 +80,7 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
             "The database is read-only, so this flag was not compared with it.",
             [flag.name for flag in document.without(findings.refused).flags],
         )
+    findings.need("SKIP_CHANGE_REQUEST", actor.protected)
     permissions = missing_permissions(conn, findings, project_id, environment)
     return {
         "errors": as_record(findings.errors),

@@ -14,8 +14,8 @@ from rules.stickiness import check_default_stickiness
 from sql import events
 from sql.database import Connection
 from sql.events import Event
+from sql.projects import change_requests, deletion
 from sql.projects import core as projects
-from sql.projects import deletion
 from sql.projects import environments as project_environments
 from validators.errors import NameExists
 from validators.projects.core import RESERVED, slug
@@ -37,6 +37,9 @@ def add_project(conn: Connection, actor: Actor, payload: Mapping[str, Any]) -> D
     unknown = projects.add_environments(conn, project_id, payload["environments"])
     if unknown:
         raise BadRequest(f"environments: unknown environments: {', '.join(unknown[:20])}")
+    for place in payload["changeRequestEnvironments"]:
+        if not change_requests.configure(conn, project_id, place["name"], place["requiredApprovals"]):
+            raise BadRequest(f"changeRequestEnvironments: must be environments of the project, unlike {place['name']}")
     projects.add_owner(conn, project_id, actor.user_id)
     project = projects.created(conn, project_id)
     events.record(conn, Event("project-created", actor, project=project_id, data=project["record"]))
@@ -102,6 +105,8 @@ def lock_project(conn: Connection, project_id: str) -> DictRow:
 def lock_without_live_flags(conn: Connection, project_id: str) -> DictRow:
     """Return the locked project. Raise 409 if it has live flags, or if it is default."""
     project = lock_project(conn, project_id)
+    # Projects, change requests and flags in this order, like all changes that lock several of them.
+    change_requests.lock_open(conn, project_id, None)
     if project_id == "default":
         raise Conflict("The project default cannot be archived or deleted.")
     if live := deletion.list_live_flags(conn, project_id):

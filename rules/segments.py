@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import abort, current_app
-from werkzeug.exceptions import NotFound
+from werkzeug.exceptions import Forbidden, NotFound
 
-from rules.access import Actor, id_in_path, require
+from rules.access import PROTECTED, Actor, id_in_path, require
 from rules.constraints import check_constraints
 from rules.instance_limits import refuse_excess
 from rules.refusals import quantity, refuse_used
@@ -42,11 +42,11 @@ def add_segment(conn: Connection, actor: Actor, segment: Mapping[str, Any]) -> i
 
 
 def change_segment(conn: Connection, actor: Actor, before: Mapping[str, Any], change: Mapping[str, Any]) -> None:
-    """Change a locked segment, and record the event. Raise as add_segment() does, or 409 if others use it."""
+    """Change a segment of lock_changeable(), and record the event. Raise as add_segment(), or 409 if others use it."""
     project = change.get("project")
-    require_in_project(conn, "UPDATE_SEGMENT", project)
     # The segment's old project needs no lock: a deletion of that project waits for the lock on the segment.
     if project != before.get("project"):
+        require_in_project(conn, "UPDATE_SEGMENT", project)
         hold_project(conn, project)
     check_segment(conn, change, before)
     if project not in (None, before.get("project")):
@@ -110,4 +110,6 @@ def lock_changeable(conn: Connection, permission: str, segment_id: str) -> tuple
     segment = segments.lock(conn, id_in_path(segment_id), actor.viewer)
     if segment is not None:
         require_in_project(conn, permission, segment.get("project"))
+        if not actor.is_admin and (places := access.list_protected(conn, actor.user_id, segment=segment["id"])):
+            raise Forbidden(PROTECTED.format(places[0][1]))
     return actor, segment

@@ -123,27 +123,23 @@ def default_strategies(
     """
     if not flags:
         return []
-    default: dict[str, Any] = {
-        "name": "flexibleRollout",
-        "title": None,
-        "parameters": {},
-        "constraints": [],
-        "variants": [],
-        "segments": [],
-    }
-    default |= flags[0]["default_strategy"] or {}
-    default |= {"disabled": False}
-    default.pop("sortOrder", None)
+    default = default_strategy(flags[0])
     usable = hold_usable_segments(conn, default["segments"], flags[0]["project_id"])
     if not hold_strategy_types(conn, [default["name"]]) or set(default["segments"]) - usable:
         message = "The default strategy of this environment uses a deleted strategy type or segment. Change it first."
         refuse(Conflict(message), [flag["name"] for flag in flags])
+    return [(flag, default_strategy(flag)) for flag in flags]
+
+
+def default_strategy(flag: DictRow) -> dict[str, Any]:
+    """Return the default strategy of the environment of a flag, as the flag would get it."""
+    default: dict[str, Any] = {"name": "flexibleRollout", "title": None, "parameters": {}}
+    default |= {"constraints": [], "variants": [], "segments": []}
+    default |= (flag["default_strategy"] or {}) | {"disabled": False}
+    default.pop("sortOrder", None)
     # Our choice: each flag gets its own groupId, so that different users see the flags first.
     has_group = default["name"] == "flexibleRollout" or "groupId" in default["parameters"]
-    return [
-        (flag, default | {"parameters": default["parameters"] | ({"groupId": flag["name"]} if has_group else {})})
-        for flag in flags
-    ]
+    return default | {"parameters": default["parameters"] | ({"groupId": flag["name"]} if has_group else {})}
 
 
 def refuse_too_many(counts: Sequence[tuple[DictRow, int]], refuse: Refuse = raise_error) -> None:
@@ -256,6 +252,12 @@ def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRo
         )
 
 
+def remove_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Strategy) -> None:
+    """Remove a strategy, and record the event. Switch the flag off first if this is its last enabled strategy."""
+    switch_off_without_strategy(conn, actor, flag, strategy["id"])
+    remove_strategies(conn, actor, [(flag, strategy)])
+
+
 def switch_off_without_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy_id: str) -> None:
     """Switch the flag off if this is its last enabled strategy. Without one, it would be on for all users."""
     # Our choice: the flag is switched off before the strategy changes, in the log too.
@@ -280,6 +282,8 @@ def replace_strategies(
     parts = {"CREATE": added, "UPDATE": changed or is_moved, "DELETE": removed}
     needed = [(f"{word}_FEATURE_STRATEGY", flag["environment"]) for word in parts if parts[word]]
     require_parts(conn, actor, flag["project_id"], needed)
+    # All in one statement, by id, so that two requests cannot deadlock.
+    hold_usable_segments(conn, [segment for one in wanted for segment in one["segments"]], flag["project_id"])
     check_strategies(conn, [(flag["name"], one, None) for one in added], flag["project_id"])
     refuse_too_many([(flag, len(wanted))] if len(wanted) > len(before) else [])
     # Added first and disabled last, so that the flag stays on as long as it has an enabled strategy.
@@ -289,7 +293,6 @@ def replace_strategies(
     for one in sorted(changed, key=lambda one: one["disabled"]):
         change_strategy(conn, actor, flag, find_strategy(conn, flag, one["id"]), {key: one[key] for key in CHANGEABLE})
     for one in removed:
-        switch_off_without_strategy(conn, actor, flag, one["id"])
-        remove_strategies(conn, actor, [(flag, one)])
+        remove_strategy(conn, actor, flag, one)
     if is_moved:
         change_order(conn, actor, flag, [{"id": id, "sortOrder": place} for place, id in enumerate(ids)])

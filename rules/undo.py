@@ -20,9 +20,8 @@ from rules.strategies import (
     change_strategy,
     find_strategy,
     is_any_enabled,
-    remove_strategies,
+    remove_strategy,
     switch_off,
-    switch_off_without_strategy,
     switch_on,
 )
 from rules.tags import change_tags
@@ -49,7 +48,9 @@ def undo(conn: Connection, event: DictRow) -> str:
     if event["type"] not in UNDO:
         raise Conflict(f"Events of the type {event['type']} cannot be undone.")
     permissions, environment = needed(event)
-    actor = require(conn, *permissions, project=event["project"], environment=environment)
+    # Undoing a revival archives the flag, which changes it in all environments.
+    direct = True if event["type"] == "feature-revived" else None
+    actor = require(conn, *permissions, project=event["project"], environment=environment, direct=direct)
     refuse(event["is_of_another"], "another flag or project has its name")
     return UNDO[event["type"]][0](conn, replace(actor, undoes=event["id"]), event) or "The change is undone."
 
@@ -123,8 +124,7 @@ def undo_strategy(conn: Connection, actor: Actor, event: DictRow) -> str | None:
     if event["pre_data"]:
         change_strategy(conn, actor, flag, strategy, wanted | {"variants": in_order(wanted["variants"])})
         return None
-    switch_off_without_strategy(conn, actor, flag, record["id"])
-    remove_strategies(conn, actor, [(flag, strategy["record"])])
+    remove_strategy(conn, actor, flag, strategy["record"])
     return None
 
 

@@ -11,7 +11,7 @@ from marshmallow import ValidationError
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from serving.body_limits import LARGE_IMPORTS, late_body, parsing, too_large
-from validators import MAX_ITEMS, Body, Query, Stored, load_or_400, or_400, parse, read, read_each
+from validators import Body, Query, Stored, load_or_400, or_400, parse, read, read_array
 from validators.errors import MalformedJSON
 from validators.query_fields import Repeated
 
@@ -30,15 +30,18 @@ def load(schema: Body, stored: Stored | None = None, *, body: bytes | None = Non
 
 def load_many(schema: Body) -> list[dict[str, Any]]:
     """Return the JSON array in the body, with each item read by the schema. Raise 415 or 400 if it is invalid."""
+    return or_400(lambda items: read_array(schema, items), parse_body())
 
-    def read_array(items: Any) -> list[dict[str, Any]]:
-        if not isinstance(items, list):
-            raise ValidationError("must be a JSON array")
-        if len(items) > MAX_ITEMS:
-            raise ValidationError(f"must have at most {MAX_ITEMS} items")
-        return list(read_each(lambda item: read(schema, item), enumerate(items)).values())
 
-    return or_400(read_array, parse_body())
+def load_one_or_many(schema: Body, most: int) -> list[dict[str, Any]]:
+    """Return the JSON object in the body, or each of the 1 to most objects of an array, in a list. Raise 415 or 400."""
+
+    def read_items(data: Any) -> list[dict[str, Any]]:
+        if isinstance(data, list) and not 1 <= len(data) <= most:
+            raise ValidationError(f"must have 1 to {most} items")
+        return read_array(schema, data) if isinstance(data, list) else [read(schema, data)]
+
+    return or_400(read_items, parse_body())
 
 
 def parse_body(body: bytes | None = None) -> Any:

@@ -17,8 +17,8 @@ def digest(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
 
 
-def authentication(list_columns: LiteralString) -> LiteralString:
-    """Return the statement of authenticate(). list_columns: the SQL of its last columns, visible and readable."""
+def authentication(protected: LiteralString, projects: LiteralString) -> LiteralString:
+    """Return the statement of authenticate(). protected: the SQL of this column. projects: of visible and readable."""
     # A user has their root role, the root roles of their groups, and the roles that they or their groups have in the
     # project of the request. Permissions add up. A row of role_permissions without a project or an environment applies
     # to all of them.
@@ -42,26 +42,11 @@ def authentication(list_columns: LiteralString) -> LiteralString:
            AND (expires_at IS NULL OR expires_at > now())
     ),
     held_roles AS (
-        SELECT users.root_role_id AS role_id, NULL AS project_id
-          FROM credential
-          JOIN users ON users.id = credential.user_id
-     UNION ALL
-        SELECT groups.root_role_id, NULL
-          FROM credential
-          JOIN group_users ON group_users.user_id = credential.user_id
-          JOIN groups ON groups.id = group_users.group_id
-         WHERE groups.root_role_id IS NOT NULL
-     UNION ALL
         SELECT role_id, project_id
           FROM credential
-          JOIN project_user_roles ON project_user_roles.user_id = credential.user_id
-         WHERE project_id = %(project)s::text
-     UNION ALL
-        SELECT role_id, project_id
-          FROM credential
-          JOIN group_users ON group_users.user_id = credential.user_id
-          JOIN project_group_roles ON project_group_roles.group_id = group_users.group_id
-         WHERE project_id = %(project)s::text
+          JOIN user_roles ON user_roles.user_id = credential.user_id
+         WHERE project_id IS NULL
+            OR project_id = %(project)s::text
     ),
     rights AS (
         SELECT role_permissions.permission
@@ -99,21 +84,43 @@ def authentication(list_columns: LiteralString) -> LiteralString:
            ARRAY(SELECT permission FROM rights) AS held,
            caller.viewer IS NULL AS sees_all,
            projects.id IS NOT NULL AND {visible_to("caller.viewer")} AS sees_project,
+           {protected} AS protected,
            coalesce(caller.seen_recently, false)
                AND (caller.user_id IS NULL OR EXISTS (
                    SELECT FROM user_seen_days
                     WHERE user_id = caller.user_id
                       AND day = (now() AT TIME ZONE 'UTC')::date))
                OR current_setting('transaction_read_only')::boolean AS is_marked_seen,
-           {list_columns}
+           {projects}
       FROM caller
       LEFT JOIN projects ON projects.id = %(project)s::text
     """
 
 
-AUTHENTICATE = authentication("NULL::text[] AS visible, NULL::text[] AS readable")
+# place: a row of project_environments.
+NEEDS_REQUEST = """
+    required_approvals IS NOT NULL
+    AND NOT EXISTS (
+        SELECT FROM held_roles
+          JOIN role_permissions AS allowed USING (role_id)
+         WHERE allowed.permission = 'SKIP_CHANGE_REQUEST'
+           AND coalesce(held_roles.project_id, place.project_id) = place.project_id
+           AND coalesce(allowed.project_id, place.project_id) = place.project_id
+           AND coalesce(allowed.environment, place.environment) = place.environment)
+"""
 
-AUTHENTICATE_AND_LIST = authentication(f"""
+PROTECTED: LiteralString = f"""
+           ARRAY(
+                SELECT environment
+                  FROM project_environments AS place
+                 WHERE project_id = projects.id
+                   AND %(environment)s::text IN ('', environment)
+                   AND NOT caller.is_admin
+                   AND {NEEDS_REQUEST}
+                 ORDER BY environment)
+"""
+
+PROJECTS: LiteralString = f"""
            CASE WHEN NOT caller.is_admin
                 THEN ARRAY(SELECT projects.id FROM projects WHERE {visible_to("caller.viewer")})
            END AS visible,
@@ -126,7 +133,17 @@ AUTHENTICATE_AND_LIST = authentication(f"""
                  WHERE user_id = caller.user_id
                    AND permission IN ('UPDATE_PROJECT', 'PROJECT_USER_ACCESS_READ')
                    AND environment IS NULL) AS readable
-""")
+"""
+
+# By whether protected is wanted, and whether visible and readable are. Even what is not evaluated takes time.
+STATEMENTS: dict[tuple[bool, bool], LiteralString] = {
+    (protects, lists): authentication(
+        PROTECTED if protects else "'{}'::text[]",
+        PROJECTS if lists else "NULL::text[] AS visible, NULL::text[] AS readable",
+    )
+    for protects in (False, True)
+    for lists in (False, True)
+}
 
 
 def authenticate(
@@ -137,18 +154,20 @@ def authenticate(
     permissions: Sequence[str],
     project: str | None,
     environment: str | None,
+    protects: bool = False,
     list_projects: bool = False,
 ) -> DictRow | None:
     """Return the caller whose token or session has this SHA-256. None: unknown, expired, or of a deleted user.
 
     Some columns: is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment.
-    held: which of the permissions the caller has. sees_project: false also if the project does not exist. visible and
-    readable, with list_projects, and None for administrators: the projects that the caller sees, and those whose access
-    list the caller can read.
+    held: which of the permissions the caller has. sees_project: false also if the project does not exist. protected,
+    with protects: in which environments of the project, or whether in this one, the caller needs change requests.
+    visible and readable, with list_projects, and None for administrators: the projects that the caller sees, and those
+    whose access list the caller can read.
     """
-    # Parameters are never NULL, and list_projects is no parameter. Otherwise the planner would simplify the statement
-    # for these values, estimate that a custom plan is cheaper, and plan it at each request. That takes three times as
-    # long as the rest.
+    # Parameters are never NULL, and protects and list_projects are none. Otherwise the planner would simplify the
+    # statement for these values, estimate that a custom plan is cheaper, and plan it at each request. That takes three
+    # times as long as the rest.
     params: dict[str, Any] = {
         "key": key or b"",
         "session": session or b"",
@@ -157,7 +176,7 @@ def authenticate(
         "environment": environment or "",
         "editor": roles.EDITOR,
     }
-    return one(conn, AUTHENTICATE_AND_LIST if list_projects else AUTHENTICATE, params)
+    return one(conn, STATEMENTS[protects, list_projects], params)
 
 
 # The same permissions as in authentication(), for one user and one permission, in every project.
@@ -178,6 +197,34 @@ PERMITTING = """
 def projects_permitting(conn: Connection, user_id: int, permission: str) -> set[str]:
     """Return the projects in which a user who is not an administrator has a project permission."""
     return {row["id"] for row in rows(conn, PERMITTING, {"user_id": user_id, "permission": permission})}
+
+
+LIST_PROTECTED: LiteralString = f"""
+    WITH held_roles AS (SELECT role_id, project_id FROM user_roles WHERE user_id = %(user_id)s),
+    used AS (
+        SELECT project_id, environment
+          FROM strategy_segments
+          JOIN strategies ON strategies.id = strategy_id
+          JOIN flags ON flags.id = flag_id
+         WHERE segment_id = %(segment)s
+    )
+    SELECT project_id, environment
+      FROM project_environments AS place
+     WHERE (project_id = %(project)s OR (project_id, environment) IN (SELECT project_id, environment FROM used))
+       AND {NEEDS_REQUEST}
+     ORDER BY project_id, environment
+"""
+
+
+def list_protected(
+    conn: Connection, user_id: int | None, *, project: str | None = None, segment: int | None = None
+) -> list[tuple[str, str]]:
+    """Return the project and environment of each place of a project, or a segment, with change requests for a user.
+
+    The user does not have ADMIN. The places of a segment are those with strategies that have it.
+    """
+    found = rows(conn, LIST_PROTECTED, {"user_id": user_id, "project": project, "segment": segment})
+    return [(row["project_id"], row["environment"]) for row in found]
 
 
 # SKIP LOCKED and pg_try_advisory_xact_lock: if another request of the same user or token is writing the same row, this

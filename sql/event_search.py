@@ -35,7 +35,7 @@ WEEK_TOTALS: dict[str | None, LiteralString] = {
 }
 # Values of parameters without a filter. Week totals consider these parameters.
 DEFAULTS = {"first_day": "-infinity", "last_day": "infinity", "visible": None, "readable": None}
-BY_ID = ("ids", "groups")
+BY_ID = ("ids", "groups", "requests")
 # For filters with several values: the values, and the condition on one of them. An index returns the events of one
 # project or type in order, but not those of several.
 EACH: dict[str, tuple[LiteralString, LiteralString]] = {

@@ -72,6 +72,7 @@ FILTERS: dict[str, LiteralString] = {
     "environments": "environment = ANY(%(environments)s)",
     "ids": "id = ANY(%(ids)s)",
     "groups": IN_GROUPS,
+    "requests": "change_request_id = ANY(%(requests)s)",
     "first_day": "created_at >= %(first_day)s::date::timestamp AT TIME ZONE 'UTC'",
     "since": "created_at >= %(since)s",
     "before": "created_at < %(before)s",
@@ -98,9 +99,12 @@ FIELDS: LiteralString = """
         'tags', tags"""
 
 RECORD: LiteralString = f"""
-    CASE WHEN undoes IS NULL
-         THEN json_build_object({FIELDS})
-         ELSE json_build_object({FIELDS}, 'undoes', undoes)
+    CASE WHEN undoes IS NOT NULL
+         THEN json_build_object({FIELDS}, 'undoes', undoes)
+         WHEN change_request_id IS NOT NULL
+         THEN json_build_object({FIELDS}, 'groupType', 'change-request',
+                                'groupId', 'change-request-' || change_request_id)
+         ELSE json_build_object({FIELDS})
     END
 """
 
@@ -108,7 +112,7 @@ RECORD: LiteralString = f"""
 class Author(Protocol):
     """The author of an event: name is its createdBy, user_id its createdByUserId, token_id its API token, if any.
 
-    undoes: the id of the event that the author undoes, if any.
+    undoes: the id of the event that the author undoes, if any. change_request_id: of the change request being applied.
     """
 
     @property
@@ -119,6 +123,8 @@ class Author(Protocol):
     def token_id(self) -> int | None: ...
     @property
     def undoes(self) -> int | None: ...
+    @property
+    def change_request_id(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -149,13 +155,14 @@ class Event:
 INSERT = """
     WITH recorded AS (
         INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name,
-                            data, pre_data, tags, created_by_token_id, undoes, group_id)
+                            data, pre_data, tags, created_by_token_id, undoes, change_request_id, group_id)
         SELECT date_trunc('milliseconds', clock_timestamp()), type, created_by, created_by_user_id, environment,
-               project, feature_name, data, pre_data, tags, created_by_token_id, undoes,
+               project, feature_name, data, pre_data, tags, created_by_token_id, undoes, change_request_id,
                nullif(current_setting('flags.event_group', true), '')::bigint
           FROM json_to_recordset(%(events)s::json)
             AS (type text, created_by text, created_by_user_id integer, environment text, project text,
-                feature_name text, data json, pre_data json, tags json, created_by_token_id integer, undoes bigint)
+                feature_name text, data json, pre_data json, tags json, created_by_token_id integer, undoes bigint,
+                change_request_id integer)
          WHERE pg_current_xact_id() IS NOT NULL
         RETURNING id, type, project, environment, set_config('flags.event_group', coalesce(group_id, id)::text, true)
     ),
@@ -201,6 +208,7 @@ def as_row(event: Event) -> dict[str, Any]:
         "tags": list(event.tags),
         "created_by_token_id": event.author.token_id,
         "undoes": event.author.undoes,
+        "change_request_id": event.author.change_request_id,
     }
 
 

@@ -90,6 +90,7 @@ METRICS: LiteralString = """
 """
 
 # Our choice: an event counts for the type that its environment had at the time of the event.
+# Proposals of changes do not count: the changes themselves do.
 # Totals come from finished_weeks (schema.sql). The events of unfinished weeks are counted, and so are the events of
 # weeks in which an environment changed its type.
 ENVIRONMENTS: LiteralString = f"""
@@ -115,10 +116,13 @@ ENVIRONMENTS: LiteralString = f"""
          WHERE kind = 'all'
     ),
     environment_updates AS (
-        SELECT name AS environment, monday::timestamp AT TIME ZONE 'UTC' + interval '84 hours' AS at, number
+        SELECT name AS environment,
+               monday::timestamp AT TIME ZONE 'UTC' + interval '84 hours' AS at,
+               number - of_change_requests AS number
           FROM week_days
           JOIN finished_weeks ON kind = 'environment' AND monday BETWEEN first_day AND last_day
-         WHERE (name, monday) NOT IN (SELECT environment, monday FROM changed_weeks)
+         WHERE number > of_change_requests
+           AND (name, monday) NOT IN (SELECT environment, monday FROM changed_weeks)
      UNION ALL
         -- OFFSET 0 makes the planner use the index of created_at. Without statistics of the small tables, it reads all
         -- events.
@@ -128,6 +132,7 @@ ENVIRONMENTS: LiteralString = f"""
             SELECT environment, created_at
               FROM events
              WHERE environment IS NOT NULL
+               AND type NOT LIKE 'change-%%'
                AND created_at >= since
                AND created_at < until
                AND created_at <= statement_timestamp()

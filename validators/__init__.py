@@ -162,6 +162,15 @@ def read_each(read_one: Callable[[Any], Item], items: Iterable[tuple[Key, Any]])
     return loaded
 
 
+def read_array(schema: Schema, items: Any) -> list[dict[str, Any]]:
+    """Load each item of a JSON array with a schema, or raise ValidationError."""
+    if not isinstance(items, list):
+        raise ValidationError("must be a JSON array")
+    if len(items) > MAX_ITEMS:
+        raise ValidationError(f"must have at most {MAX_ITEMS} items")
+    return list(read_each(lambda item: read(schema, item), enumerate(items)).values())
+
+
 def load_or_400(schema: Schema, data: Any, problems: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
     """Load data with a schema, or raise 400 with every mistake and with problems found before, by field."""
     return or_400(lambda payload: read(schema, payload), data, problems)

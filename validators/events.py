@@ -7,7 +7,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import OpenBody, Query
 from validators.fields import Anything, Day, Integer, OneOf, Text
-from validators.query_fields import Filter, IdFilter, WholeNumber
+from validators.query_fields import Filter, GroupFilter, IdFilter, WholeNumber
 
 TYPES = frozenset(
     """
@@ -86,9 +86,10 @@ class EventFilters(Query):
         description="Names of environments, such as IS:production or IS_ANY_OF:development,production."
     )
     id = IdFilter("event", description="Ids of events, such as IS:42 or IS_ANY_OF:42,43.")
-    groupId = IdFilter(
-        "event",
-        description="Ids of events, such as IS:42. Returns all events of the same import, bulk change or request.",
+    groupId = GroupFilter(
+        "change-request-<id> or event",
+        description="Ids of events, such as IS:42, or change requests, such as IS:change-request-7. Returns all events "
+        "of the same import, bulk change, request or applied change request.",
     )
     from_ = Day(prefix="IS:", data_key="from", description="First day in UTC, such as IS:2026-01-01.")
     to = Day(prefix="IS:", description="Last day in UTC, such as IS:2026-03-31.")
@@ -189,6 +190,7 @@ def filters(data: dict[str, Any]) -> dict[str, Any]:
         if name in result:
             values = list(dict.fromkeys(result.pop(name)))
             result |= {singular: values[0]} if len(values) == 1 else {plural: values}
+    result |= result.pop("groupId", {})
     for name, filter in RENAMED.items():
         if name in result:
             result[filter] = result.pop(name)

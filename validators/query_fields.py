@@ -10,6 +10,7 @@ from validators.fields import BIGINT_MAX, INTEGER, Field, Integer, in_range
 # The same strings match ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$, the documented pattern. There, a dot matches no line
 # terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
+CHANGE_REQUEST = re.compile(r"(?<=[:,])change-request-")
 WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
 
 
@@ -42,6 +43,17 @@ class IdFilter(Filter):
         if not all(INTEGER.fullmatch(word) and len(word) <= 40 and abs(int(word)) <= BIGINT_MAX for word in words):
             raise ValidationError(f"must be {self.noun} ids, which are integers")
         return [int(word) for word in words]
+
+
+class GroupFilter(IdFilter):
+    """A filter of groups: ids of events, or change requests, such as change-request-7. Loaded as filters of sql/."""
+
+    def load_value(self, value: Any) -> Any:
+        plain, requests = CHANGE_REQUEST.subn("", value)
+        ids = super().load_value(plain)
+        if requests not in (0, len(ids)):
+            raise ValidationError("must be either event ids or change requests")
+        return {"requests" if requests else "groups": ids}
 
 
 class WholeNumber(Integer):

@@ -3,6 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
+from rules.change_request_states import cancel_open
 from rules.environments import UNKNOWN, switch
 from rules.instance_limits import refuse_excess, unique_or_409
 from rules.refusals import Refusal, name_taken
@@ -155,6 +156,7 @@ def delete_environment(name: str) -> Response:
         before = environments.lock_with_flags(conn, name) or abort(404, UNKNOWN)
         if before["protected"]:
             abort(409, "The environment is protected and cannot be deleted.")
+        cancel_open(conn, environment=name)
         # Our choice: one event. Strategies and other records that are deleted with the environment have no events. The
         # event is recorded before the deletion, so that insights count it under the type of the environment.
         events.record(conn, Event("environment-deleted", actor, environment=name, pre_data=before))

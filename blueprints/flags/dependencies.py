@@ -2,8 +2,8 @@
 
 from flask import Blueprint, Response, abort
 
+from rules import dependencies as dependency_rules
 from rules.access import require
-from rules.dependencies import add_dependencies, refuse_invalid_dependencies
 from rules.flags import NO_FLAG, flag_event, lock_flag
 from serving.operation import operation
 from serving.request_data import load
@@ -28,13 +28,8 @@ def add_dependency(project_id: str, feature_name: str) -> Response:
     variants. Replaces an earlier dependency on the same parent.
     """
     with transaction() as conn:
-        actor = require(conn, PERMISSION, project=project_id)
-        link = load(Dependency()) | {"child": feature_name}
-        ids = dependencies.lock(conn, project_id, [feature_name, link["feature"]])
-        if feature_name not in ids:
-            abort(404, NO_FLAG)
-        refuse_invalid_dependencies([link], ids, dependencies.pairs(conn, list(ids.values())))
-        add_dependencies(conn, actor, ids, [link])
+        actor = require(conn, PERMISSION, project=project_id, direct=True)
+        dependency_rules.add_dependency(conn, actor, project_id, load(Dependency()) | {"child": feature_name})
     return empty_response()
 
 
@@ -46,7 +41,7 @@ def remove_dependency(project_id: str, feature_name: str, parent: str) -> Respon
     200 even if there is no such dependency.
     """
     with transaction() as conn:
-        actor = require(conn, PERMISSION, project=project_id)
+        actor = require(conn, PERMISSION, project=project_id, direct=True)
         flag = lock_flag(conn, project_id, feature_name)
         for removed in dependencies.delete(conn, flag["id"], parent):
             events.record(conn, flag_event("feature-dependency-removed", actor, flag, data={"feature": removed}))
@@ -61,10 +56,8 @@ def remove_dependencies(project_id: str, feature_name: str) -> Response:
     200 even if the flag has no dependencies.
     """
     with transaction() as conn:
-        actor = require(conn, PERMISSION, project=project_id)
-        flag = lock_flag(conn, project_id, feature_name)
-        if dependencies.delete(conn, flag["id"]):
-            events.record(conn, flag_event("feature-dependencies-removed", actor, flag))
+        actor = require(conn, PERMISSION, project=project_id, direct=True)
+        dependency_rules.remove_dependencies(conn, actor, lock_flag(conn, project_id, feature_name))
     return empty_response()
 
 

@@ -26,7 +26,7 @@ def archive_flag(project_id: str, feature_name: str) -> Response:
     Disables it in all environments and removes its dependencies. 409 if live flags depend on it.
     """
     with transaction() as conn:
-        actor = require(conn, "DELETE_FEATURE", project=project_id)
+        actor = require(conn, "DELETE_FEATURE", project=project_id, direct=True)
         flag = lock_flag(conn, project_id, feature_name)
         refuse_changed(lambda: flag["version"])
         archive(conn, actor, [flag])
@@ -41,7 +41,7 @@ def archive_flags(project_id: str) -> Response:
     Archives all of them or none. 409 if another live flag depends on one of them.
     """
     with transaction() as conn:
-        actor = require(conn, "DELETE_FEATURE", project=project_id)
+        actor = require(conn, "DELETE_FEATURE", project=project_id, direct=True)
         locked = lock_flags(conn, actor, project_id, load(FlagNames())["features"])
         archive(conn, actor, [flag for flag in locked if flag["archived_at"] is None])
     return empty_response(202)

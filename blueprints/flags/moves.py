@@ -50,9 +50,9 @@ def move_flag(project_id: str, feature_name: str) -> Response:
     The caller needs MOVE_FEATURE_TOGGLE in both projects, and in the new one the permissions to create such a flag.
     """
     with transaction() as conn:
-        actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id)
+        actor = require(conn, "MOVE_FEATURE_TOGGLE", project=project_id, direct=True)
         target = load(MoveFlag())["newProjectId"]
-        require(conn, "MOVE_FEATURE_TOGGLE", project=target)
+        require(conn, "MOVE_FEATURE_TOGGLE", project=target, direct=True)
         project = hold_project(conn, target)
         flag = lock_flag(conn, project_id, feature_name)
         if target != project_id:

@@ -13,8 +13,7 @@ from rules.strategies import (
     change_strategy,
     find_strategy,
     lock_in_environment,
-    remove_strategies,
-    switch_off_without_strategy,
+    remove_strategy,
 )
 from serving.etags import refuse_changed
 from serving.operation import operation
@@ -142,8 +141,7 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
         refuse_changed(lambda: strategy["version"])
-        switch_off_without_strategy(conn, actor, flag, strategy_id)
-        remove_strategies(conn, actor, [(flag, strategy["record"])])
+        remove_strategy(conn, actor, flag, strategy["record"])
     # Our choice: this is the only empty response with a Content-Type, because MCP servers check it.
     return json_response("")
 

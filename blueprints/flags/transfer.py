@@ -46,7 +46,7 @@ def validate_import() -> Response:
         may_import = imports.may_import(conn, require(conn))
     limit = maximum() if may_import else current_app.config["MAX_BODY_BYTES"]
     with one_validation(), load_document(ImportFlags(), limit) as body, connection() as conn:
-        actor = require(conn, project=body["project"])
+        actor = require(conn, project=body["project"], environment=body["environment"], direct=False)
         findings = imports.validate(conn, actor, body["project"], body["environment"], body["data"])
     return json_response(json_text(findings))
 
@@ -77,6 +77,6 @@ def import_flags() -> Response:
         if not imports.may_import(conn, require(conn)):
             abort(403, "You lack the permission UPDATE_FEATURE in every project.")
     with load_document(ImportFlags(), maximum()) as body, transaction() as conn:
-        actor = require(conn, "UPDATE_FEATURE", project=body["project"])
+        actor = require(conn, "UPDATE_FEATURE", project=body["project"], environment=body["environment"])
         imports.import_flags(conn, actor, body["project"], body["environment"], body["data"])
     return empty_response()

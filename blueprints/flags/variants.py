@@ -120,7 +120,7 @@ def set_variants_in_all_environments(project_id: str, feature_name: str) -> Resp
     UPDATE_FEATURE_ENVIRONMENT_VARIANTS in each of them.
     """
     with transaction() as conn:
-        actor = require(conn, PERMISSION_FOR_ALL, project=project_id)
+        actor = require(conn, PERMISSION_FOR_ALL, project=project_id, direct=True)
         after = or_400(balanced, load_many(Variant()))
         places = lock_in_environments(conn, project_id, feature_name)
         require_parts(conn, actor, project_id, [(PERMISSION, place["environment"]) for place in places])
@@ -138,7 +138,7 @@ def patch_variants_in_all_environments(project_id: str, feature_name: str) -> Re
     environment of the project. The caller needs the same permissions as for PUT.
     """
     with transaction() as conn:
-        actor = require(conn, PERMISSION_FOR_ALL, project=project_id)
+        actor = require(conn, PERMISSION_FOR_ALL, project=project_id, direct=True)
         operations = load_many(PatchOperation())
         places = lock_in_environments(conn, project_id, feature_name)
         require_parts(conn, actor, project_id, [(PERMISSION, place["environment"]) for place in places])

@@ -3,6 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
+from rules.change_requests import PROTECTED, configure, refuse_protected
 from rules.instance_limits import unique_or_409
 from rules.projects import change_default_strategy
 from rules.refusals import Refusal
@@ -55,7 +56,8 @@ def add_project_environment(project_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(project_environments.TAKEN):
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
-        environment = load(LinkEnvironment())["environment"]
+        link = load(LinkEnvironment())
+        environment = link["environment"]
         project = project_environments.lock(conn, project_id)
         if project is None or project["is_archived"]:
             abort(404, "No project has that id, or the project is archived.")
@@ -63,21 +65,25 @@ def add_project_environment(project_id: str) -> Response:
             abort(404, "environment: must be an existing environment")
         project_environments.add(conn, project_id, environment)
         events.record(conn, Event("project-environment-added", actor, project=project_id, environment=environment))
+        if link["changeRequestsEnabled"]:
+            configure(conn, actor, project_id, environment, link)
     return empty_response()
 
 
 @bp.delete("/api/admin/projects/<project_id>/environments/<environment>")
-@operation(refuses=(401, 403, 404))
+@operation(refuses=(401, 403, 404, 409), errors={409: Refusal(f"{PROTECTED}.")})
 def remove_project_environment(project_id: str, environment: str) -> Response:
     """Remove an environment from a project.
 
     Deletes the states and strategies that the project's flags have in the environment. The last environment can be
-    removed too.
+    removed too. 409 while change requests are on there.
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", project=project_id)
         project_environments.lock(conn, project_id)
-        if project_environments.lock_link(conn, project_id, environment) is not None:
+        link = project_environments.lock_link(conn, project_id, environment)
+        if link is not None:
+            refuse_protected(link)
             project_environments.remove(conn, project_id, environment)
             events.record(
                 conn, Event("project-environment-removed", actor, project=project_id, environment=environment)

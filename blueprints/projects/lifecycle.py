@@ -3,6 +3,7 @@
 from flask import Blueprint, Response
 
 from rules.access import require
+from rules.change_request_states import cancel_open
 from rules.instance_limits import refuse_excess
 from rules.projects import lock_project, lock_without_live_flags
 from rules.refusals import Refusal
@@ -30,6 +31,7 @@ def archive_project(project_id: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
         before = lock_without_live_flags(conn, project_id)
+        cancel_open(conn, project=project_id)
         if before["archived_at"] is None:
             projects.archive(conn, project_id)
             events.record(conn, Event("project-archived", actor, project=project_id))

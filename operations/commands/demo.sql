@@ -187,8 +187,8 @@ SELECT id, name, description, mode, stickiness, feature_limit,
        CASE WHEN mode = 'private' THEN 'Begins with ' || prefix || ', because the log search greps for it.' END,
        pg_temp.ago(created, '09:40'), coalesce(pg_temp.ago(archived, '15:00'), pg_temp.ago(created - 4, '11:20')), pg_temp.ago(archived, '15:00')
   FROM plans;
-INSERT INTO project_environments (project_id, environment, default_strategy, created_at)
-SELECT id, environment, CASE WHEN feature_limit > 0 AND environment = 'production' THEN
+INSERT INTO project_environments (project_id, environment, required_approvals, default_strategy, created_at)
+SELECT id, environment, CASE WHEN id = 'payments-core' AND environment = 'production' THEN 1 END, CASE WHEN feature_limit > 0 AND environment = 'production' THEN
            json_build_object('name', 'flexibleRollout', 'title', 'Bit by bit', 'disabled', false, 'sortOrder', 0, 'constraints', '[]'::json, 'variants', '[]'::json,
                              'parameters', json_build_object('rollout', '10', 'stickiness', stickiness, 'groupId', id), 'segments', '[]'::json) END,
        pg_temp.ago(created, '09:40')
@@ -226,6 +226,11 @@ SELECT at, type, split_part(plans.team, ':', 1), plans.id, NULL, data, pre_data
  UNION ALL
 SELECT created_at + interval '30 hours', 'default-strategy-updated', NULL, project_id, environment, default_strategy, NULL
   FROM project_environments WHERE default_strategy IS NOT NULL
+ UNION ALL
+SELECT created_at + interval '90 days', 'change-request-configuration-updated', 'tomasz.wojcik', project_id, environment,
+       json_build_object('changeRequestsEnabled', true, 'requiredApprovals', required_approvals),
+       json_build_object('changeRequestsEnabled', false, 'requiredApprovals', NULL)
+  FROM project_environments WHERE required_approvals IS NOT NULL
  UNION ALL
 SELECT since, 'project-access-added', 'nora.lindqvist', project, NULL,
        json_build_object('roles', json_build_array(json_build_object('roleId', role_id,

@@ -16,6 +16,7 @@ from sql.database import Connection, connection, transaction
 from sql.flags import core as flag_core
 from sql.flags import environments
 from sql.projects import core as projects
+from sql.projects.environments import lock_link
 from validators import load_or_400
 from validators.flags.ramp_plans import RampPlan
 
@@ -40,29 +41,32 @@ def list_flags(project: str | None, as_json: bool) -> None:
 COLUMNS = {"name": "NAME", "project": "PROJECT", "type": "TYPE", "enabledIn": "ON IN", "createdAt": "CREATED"}
 
 environment_option = click.option("--environment", required=True, help="Name of the environment.")
+skip_option = click.option("--skip-change-requests", is_flag=True, help="Change the flag without a change request.")
 
 
 @flag.command(cls=DatabaseCommand)
 @click.argument("name")
 @environment_option
-def on(name: str, environment: str) -> None:
+@skip_option
+def on(name: str, environment: str, *, skip_change_requests: bool) -> None:
     """Switch on the flag NAME in an environment.
 
     A flag without an enabled strategy gets the default strategy of its project in the environment. If the project has
     none, the flag is on for all users.
     """
     with transaction() as conn:
-        switch_on(conn, SYSTEM, [lock_by_name(conn, name, environment)])
+        switch_on(conn, SYSTEM, [lock_by_name(conn, name, environment, skip=skip_change_requests)])
     click.echo(f"{name} is on in {environment}.")
 
 
 @flag.command(cls=DatabaseCommand)
 @click.argument("name")
 @environment_option
-def off(name: str, environment: str) -> None:
+@skip_option
+def off(name: str, environment: str, *, skip_change_requests: bool) -> None:
     """Switch off the flag NAME in an environment. Its strategies stay."""
     with transaction() as conn:
-        switch_off(conn, SYSTEM, [lock_by_name(conn, name, environment)])
+        switch_off(conn, SYSTEM, [lock_by_name(conn, name, environment, skip=skip_change_requests)])
     click.echo(f"{name} is off in {environment}.")
 
 
@@ -74,16 +78,18 @@ def off(name: str, environment: str) -> None:
 @click.option("--replaces", metavar="ID", help="The strategy, or a step of the plan, that this plan replaces.")
 @click.option("--stop", is_flag=True, help="Delete the steps that are not reached.")
 @click.option("--skip", is_flag=True, help="Begin the next step now.")
-def plan(name: str, environment: str, steps: tuple[str, ...], *, stop: bool, skip: bool, **options: str | None) -> None:
+@skip_option
+def plan(name: str, environment: str, steps: tuple[str, ...], *, stop: bool, skip: bool, **options: Any) -> None:
     """Roll the flag NAME out in steps, and print the steps with their ids.
 
     A time is now, or such as 2031-12-02T09:00:00+01:00. Without --step, --stop and --skip, only print the steps.
     """
+    forced = options.pop("skip_change_requests")
     given = {option: text for option, text in options.items() if text is not None}
     if (bool(steps) + stop + skip) > 1 or (given and not steps):
         raise click.UsageError("Use --step, --stop or --skip. --until and --replaces need --step.")
     with transaction() as conn:
-        locked = lock_by_name(conn, name, environment)
+        locked = lock_by_name(conn, name, environment, skip=forced or not (steps or stop or skip))
         if steps:
             create_plan(conn, SYSTEM, locked, load_or_400(RampPlan(), {"steps": list(map(step_of, steps)), **given}))
         elif stop or skip:
@@ -101,14 +107,23 @@ def step_of(text: str) -> dict[str, Any]:
     return {"percent": int(percent) if percent.isdecimal() else percent} | ({"at": time} if time != "now" else {})
 
 
-def lock_by_name(conn: Connection, name: str, environment: str) -> DictRow:
-    """Lock a live flag, and return it with its environment. Raise ClickException that says what is wrong."""
+def lock_by_name(conn: Connection, name: str, environment: str, *, skip: bool) -> DictRow:
+    """Lock a live flag, and return it with its environment. Raise ClickException that says what is wrong.
+
+    skip: whether the flag may change without a change request.
+    """
     project = flag_core.project_of(conn, name, None)
     if project is None:
         raise click.ClickException(f"No flag has the name {name}.")
     found = environments.lock(conn, project, [name], environment)
-    if found:
-        return found[0]
-    if environments.is_linked(conn, project, environment):
+    link = lock_link(conn, project, environment)
+    if link is None:
+        raise click.ClickException(f"The project {project} has no environment {environment}.")
+    if not found:
         raise click.ClickException(f"The flag {name} is archived.")
-    raise click.ClickException(f"The project {project} has no environment {environment}.")
+    if link["required_approvals"] is not None and not skip:
+        raise click.ClickException(
+            f"Change requests are on in environment {environment} of the project {project}. Propose the change, or use"
+            " --skip-change-requests."
+        )
+    return found[0]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
 from sql.database import Connection, rows, run, value
+from sql.projects import change_requests
 
 # The message of a unique violation.
 TAKEN = {"environments_pkey": "name: an environment with this name already exists"}
@@ -170,8 +171,9 @@ LOCK_WITH_FLAGS: LiteralString = f"SELECT {RECORD} FROM environments WHERE name 
 
 
 def lock_with_flags(conn: Connection, name: str) -> dict[str, Any] | None:
-    """Do the same as lock(), also lock its projects and their flags, and keep others from referring to it."""
+    """Do the same as lock(), also lock its projects, requests and flags, and keep others from referring to it."""
     run(conn, LOCK_PROJECTS, {"name": name})
+    change_requests.lock_open(conn, None, name)
     run(conn, LOCK_FLAGS, {"name": name})
     return value(conn, LOCK_WITH_FLAGS, {"name": name})
 

@@ -115,10 +115,11 @@ def transaction_or_savepoint(conn: Connection) -> AbstractContextManager[Any]:
 @contextmanager
 def rolled_back_transaction(conn: Connection) -> Iterator[None]:
     """Run a transaction that is always rolled back. Inside the caller's transaction, it is a savepoint."""
-    before = len(noted_events.get() or ())
+    noted = [(events, len(events)) for events in (noted_events.get(), _recorded.get(id(conn))) if events is not None]
     with suppress(psycopg.Rollback), transaction_or_savepoint(conn):
         yield
-        del (noted_events.get() or [])[before:]
+        for events, before in noted:
+            del events[before:]
         raise psycopg.Rollback
 
 

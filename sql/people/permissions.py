@@ -10,8 +10,7 @@ from sql.database import Connection, rows, value
 # Nothing asks for these permissions. Roles can contain them, because Unleash has them, but they are not offered.
 WITHOUT_EFFECT = frozenset(
     """
-    PROJECT_DEFAULT_STRATEGY_READ PROJECT_SETTINGS_READ PROJECT_CHANGE_REQUEST_READ PROJECT_CHANGE_REQUEST_WRITE
-    APPROVE_CHANGE_REQUEST APPLY_CHANGE_REQUEST SKIP_CHANGE_REQUEST
+    PROJECT_DEFAULT_STRATEGY_READ PROJECT_SETTINGS_READ PROJECT_CHANGE_REQUEST_READ
     """.split()  # noqa: SIM905 (so many quotes would hide the words)
 )
 

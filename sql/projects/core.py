@@ -174,7 +174,14 @@ CREATED = """
                              FROM project_environments
                              JOIN environments ON environments.name = environment
                             WHERE project_id = projects.id),
-                       'changeRequestEnvironments', '[]'::json)) AS record,
+                       'changeRequestEnvironments', (
+                           SELECT coalesce(json_agg(json_build_object(
+                                      'name', environment, 'requiredApprovals', required_approvals)
+                                      ORDER BY sort_order, environment), '[]')
+                             FROM project_environments
+                             JOIN environments ON environments.name = environment
+                            WHERE project_id = projects.id
+                              AND required_approvals IS NOT NULL))) AS record,
                version
           FROM projects
          WHERE id = %(id)s

@@ -106,7 +106,7 @@ def add(conn: Connection, project: str, environment: str) -> None:
 
 
 LOCK_LINK = """
-    SELECT default_strategy
+    SELECT default_strategy, required_approvals
       FROM project_environments
      WHERE project_id = %(project)s
        AND environment = %(environment)s
@@ -115,7 +115,7 @@ LOCK_LINK = """
 
 
 def lock_link(conn: Connection, project: str, environment: str) -> DictRow | None:
-    """Lock the link of an environment to a project. Return its default_strategy, or None if there is no link."""
+    """Lock the link of an environment to a project. Return its default_strategy and required_approvals, or None."""
     return one(conn, LOCK_LINK, {"project": project, "environment": environment})
 
 

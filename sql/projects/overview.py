@@ -83,10 +83,11 @@ OVERVIEW: LiteralString = f"""
           JOIN environments ON environments.name = project_environments.environment
          CROSS JOIN LATERAL (
             SELECT CASE WHEN default_strategy IS NULL
-                        THEN json_build_object('environment', name, 'changeRequestsEnabled', false)
-                        ELSE json_build_object('environment', name, 'changeRequestsEnabled', false,
+                        THEN json_build_object('environment', name, 'changeRequestsEnabled', is_protected)
+                        ELSE json_build_object('environment', name, 'changeRequestsEnabled', is_protected,
                                                'defaultStrategy', default_strategy)
-                   END AS entry) AS entries
+                   END AS entry
+              FROM (SELECT required_approvals IS NOT NULL AS is_protected) AS protection) AS entries
          WHERE project_id = (SELECT id FROM requested)
     ),
     onboarding AS (

@@ -15,7 +15,7 @@ def read_by_the_script() -> set[str]:
     code = re.sub(r"^\s*//.*$", "", script, flags=re.MULTILINE)
     names = set(re.findall(r"dataset\.(\w+)", code)) | set(re.findall(r'"(\w+)" in \w+(?:\.\w+)?\.dataset', code))
     # const { said = "Saved.", send: method, show } = form.dataset;
-    for group in re.findall(r"const \{([^{}]+)\} = [^;\n]*\.dataset;", code):
+    for group in re.findall(r"const \{([^{}]+)\} = [^;\n]*\.dataset(?: \})?;", code):
         names |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
     kebab = {re.sub(r"[A-Z]", lambda letter: f"-{letter[0].lower()}", name) for name in names}
     return kebab | set(re.findall(r"\[data-([a-z-]+)", code))

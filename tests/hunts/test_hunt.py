@@ -33,7 +33,7 @@ from schemathesis.transport.wsgi import WSGI_TRANSPORT
 
 from contract import document as openapi
 from serving.operation import CONTRACTS
-from tests.access import FAMILIES, PROJECTS, ROUTES, Family, RouteWorld
+from tests.access import FAMILIES, PROJECTS, ROUTES, UNCHANGEABLE, Family, RouteWorld
 from tests.support.openapi_document import DOCUMENT
 
 pytestmark = pytest.mark.slow
@@ -167,7 +167,7 @@ def hunt(route_world: RouteWorld, route: str) -> Tally:
 
     for project in PROJECTS:
         send(right(route_world, route, project))
-    assert any(status < 400 for _, status in tally), f"{route}: no request succeeded"
+    assert route in UNCHANGEABLE or any(status < 400 for _, status in tally), f"{route}: no request succeeded"
     seed(SEED)(settings(PATIENT, max_examples=examples(route))(given(cases(route_world, route))(send)))()
     return tally
 

@@ -97,6 +97,10 @@ def make_places(tool: Tool) -> None:
         ask("POST projects/tools/environments", {"environment": name})
         ask("POST projects/tools/environments", {"environment": name}, status=409)
     ask("POST projects/tools/environments/development/default-strategy", {"name": "flexibleRollout"})
+    config = "projects/tools/environments/lab/change-requests/config"
+    ask(f"PUT {config}", {"changeRequestsEnabled": True, "requiredApprovals": 2}, status=204)
+    ask("GET projects/tools/change-requests/config")
+    ask(f"PUT {config}", {"changeRequestsEnabled": False, "requiredApprovals": 0}, status=204)
     ask("DELETE projects/tools/environments/lab")
     linked = ask("GET environments/project/tools")["environments"]
     assert [(item["name"], item["defaultStrategy"]["name"]) for item in linked] == [("development", "flexibleRollout")]
@@ -233,6 +237,8 @@ GROUP = {"id": integer, "name": text, "users": each(like({"user": like(IDENTIFIE
 PROJECT = {"id": text, "name": text, "description": OPTIONAL}
 ENVIRONMENT = {"name": text, "type": text, "enabled": boolean, "protected": boolean, "sortOrder": integer}
 LINKED = ENVIRONMENT | {"defaultStrategy": either(absent, like(NAMED))}
+CONFIG = {"environment": text, "type": text, "changeRequestEnabled": boolean}
+CONFIG |= {"requiredApprovals": either(integer, null)}
 MEMBER = IDENTIFIED | {"roles": each(integer)}
 ACCESS = {"groups": each(like(MEMBER)), "users": each(like(MEMBER)), "roles": each(like(ROLE))}
 CONSTRAINT = {
@@ -280,6 +286,7 @@ TABLE: dict[str, Kind] = {
     "GET environments": like({"version": integer, "environments": each(like(ENVIRONMENT))}),
     "GET environments/project/tools": like({"version": integer, "environments": each(like(LINKED))}),
     "GET projects/tools/access": like(ACCESS),
+    "GET projects/tools/change-requests/config": each(like(CONFIG)),
     "POST context": like(CONTEXT_FIELD),
     "GET context/tool": like(CONTEXT_FIELD | {"legalValues": each(like({"value": text}))}),
     "GET context": each(like(CONTEXT_FIELD)),
@@ -376,7 +383,7 @@ def test_unset_fields_are_omitted(tool):
     listed = {project["id"]: project for project in tool.answers["GET projects"].get_json()["projects"]}
     assert "description" not in tool.answers["POST projects"].get_json() | listed["tools"]
     tree = tool.answers["GET permissions"].get_json()["permissions"]
-    assert ["environment" in item for item in tree["project"]] == [False] * 16
+    assert ["environment" in item for item in tree["project"]] == [False] * 17
 
 
 def test_access_holds_what_was_put(tool):
@@ -389,15 +396,8 @@ def test_access_holds_what_was_put(tool):
     assert [entry["id"] for entry in found["roles"]] == [4, 5, role]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "projects/tools/change-requests/config",
-        "projects/tools/environments/development/change-requests/config",
-    ],
-)
-def test_optional_parts_are_404(tool, path):
-    refused(tool.caller.get(f"/api/admin/{path}"), 404, "NotFoundError")
+def test_what_does_not_exist_is_404(tool):
+    refused(tool.caller.get("/api/admin/projects/elsewhere/change-requests/config"), 404, "NotFoundError")
 
 
 def test_switching_returns_the_changed_flag(tool):

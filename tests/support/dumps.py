@@ -42,7 +42,17 @@ def fill_the_rest(app: Flask, conn: Connection) -> None:
         INSERT INTO past_environment_types VALUES ('production', 'development', now() - interval '100 days');
         INSERT INTO banners (message, enabled, variant, sticky) VALUES ('Welcome', true, 'info', false);
         INSERT INTO known_logins VALUES ('a digest', now());
-        INSERT INTO frontend_additions VALUES (1, date_trunc('hour', now()), 1)
+        INSERT INTO frontend_additions VALUES (1, date_trunc('hour', now()), 1);
+        WITH request AS (
+            INSERT INTO change_requests (project_id, environment, title, created_by_user_id)
+            VALUES ('default', 'production', 'a request', 1) RETURNING id
+        ), change AS (
+            INSERT INTO change_request_changes (change_request_id, feature_name, flag_id, action)
+            SELECT id, 'a flag', 1, 'archiveFeature' FROM request
+        ), review AS (
+            INSERT INTO change_request_reviews (change_request_id, user_id, approved) SELECT id, 1, true FROM request
+        )
+        INSERT INTO change_request_comments (change_request_id, user_id, text) SELECT id, 1, 'a comment' FROM request
     """)
     fill_weeks(conn)
 

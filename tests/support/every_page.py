@@ -25,6 +25,21 @@ FIND = """
      ORDER BY json_array_length(constraints) DESC, flags.id DESC
      LIMIT 1
 """
+# A change request in review, with a change of this flag.
+REQUEST = """
+    WITH request AS (
+        INSERT INTO change_requests
+               (project_id, environment, title, state, min_approvals, created_by_user_id, state_times)
+        SELECT 'checkout', 'production', 'Faster', 'In review', 1, min(id), '{"In review": "2026-11-23T12:00:00Z"}'
+          FROM users
+        RETURNING id
+    )
+    INSERT INTO change_request_changes (change_request_id, feature_name, flag_id, action, payload, base)
+    SELECT request.id, flags.name, flags.id, 'addStrategy', '{"name": "default"}', '{"segments": {}}'
+      FROM request, flags
+     WHERE flags.name = %(flag)s
+    RETURNING change_request_id AS request
+"""
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,9 @@ PAGES = (
     Example("/projects/checkout/environments"),
     Example("/projects/checkout/tokens"),
     Example("/projects/checkout/settings"),
+    Example("/projects/checkout/change-requests"),
+    Example("/projects/checkout/change-requests/closed"),
+    Example("/projects/checkout/change-requests/{request}"),
     Example("/projects/checkout/compare?left=staging&right=production"),
     Example("/projects/checkout/flags/{flag}/compare"),
     Example("/projects/checkout/flags/{flag}"),
@@ -124,4 +142,5 @@ def values(url: str) -> dict[str, Any]:
         secret = signup_tokens.generate()
         signup_tokens.insert(conn, secret, {"name": "Pages", "expiresAt": expires_at}, created_by=ADMIN)
         reset = reset_tokens.insert(conn, found.pop("user"), ADMIN)
+        found |= rows(conn, REQUEST, {"flag": found["flag"]})[0]
         return found | {"invitation": secret, "reset": reset}

@@ -4,6 +4,7 @@ Each step names exactly the events that it records, and the ledger keeps them.
 """
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import ANY
 
@@ -407,6 +408,12 @@ def make_apollo(story: Story) -> None:
     updated = event("default-strategy-updated", "apollo", environment="production", data=answered)
     created = story.step("eve", f"POST {path}/production/default-strategy", strategy, updated)
     assert created["parameters"] == parameters
+    states = [{"changeRequestsEnabled": False}, {"changeRequestsEnabled": True, "requiredApprovals": 2}]
+    for before, after in (states, states[::-1]):
+        configured = event(
+            "change-request-configuration-updated", "apollo", environment="staging", data=after, preData=before
+        )
+        story.step("eve", f"PUT {path}/staging/change-requests/config", after, configured)
 
 
 def make_hermes(story: Story) -> None:
@@ -792,6 +799,42 @@ def export_and_import(story: Story) -> None:
     )
 
 
+def propose_changes(story: Story) -> None:
+    """Olga proposes changes of ice, which change nothing, and root decides."""
+    here, path = "projects/pluto/environments/development/change-requests", "projects/pluto/change-requests"
+    change: Json = {"feature": "ice", "action": "updateEnabled", "payload": {"enabled": False}}
+    on = {"changeRequestsEnabled": True, "requiredApprovals": 1}
+    configured = event("change-request-configuration-updated", "pluto//development", data=on, preData=ANY)
+    story.step("key", f"PUT {here}/config", on, configured)
+
+    def step(by: str, operation: str, body: Any, *types: str) -> Any:
+        places = ["pluto//development" if "request" in type else "pluto/ice/development" for type in types]
+        events = map(event, types, places)
+        return story.step(by, operation, body, *(one | {"data": ANY, "preData": ANY} for one in events))
+
+    def draft() -> Any:
+        """The path of a request in review, and the paths of its changes."""
+        answer = step("olga", f"POST {here}", [change, change])
+        one = f"{path}/{answer['id']}"
+        first = ["change-request-created", "change-added", "change-added", "change-request-sent-to-review"]
+        step("olga", f"PUT {one}/state", {"state": "In review"}, *first)
+        return one, [f"{one}/changes/{change['id']}" for change in answer["features"][0]["changes"]]
+
+    one, (first, second) = draft()
+    step("olga", f"PUT {first}", change, "change-edited", "change-request-sent-to-review")
+    step("olga", f"DELETE {second}", None, "change-discarded", "change-request-sent-to-review")
+    approved = "change-request-approval-added", "change-request-approved"
+    step("root", f"PUT {one}/state", {"state": "Approved"}, *approved)
+    later = {"state": "Scheduled", "scheduledAt": (datetime.now(UTC) + timedelta(days=1)).isoformat()}
+    step("root", f"PUT {one}/state", later, "change-request-scheduled")
+    step("root", f"PUT {one}/state", {"state": "Applied"}, "change-request-applied")
+    step("root", f"PUT {draft()[0]}/state", {"state": "Rejected"}, "change-request-rejected")
+    step("olga", f"PUT {draft()[0]}/state", {"state": "Cancelled"}, "change-request-cancelled")
+    one, _ = draft()
+    step("olga", f"PUT {one}/state", {"state": "Draft"})
+    step("olga", f"DELETE {one}", None, "change-request-discarded")
+
+
 def delete_project(story: Story) -> None:
     """A project with a flag and a token of its own is archived, revived, and deleted with both."""
     body: Json = {"id": "pluto", "name": "Pluto", "environments": ["development"]}
@@ -804,6 +847,7 @@ def delete_project(story: Story) -> None:
     story.step("key", "POST api-tokens", body, created)
     created = event("feature-created", "pluto/ice", data=answered)
     story.step("key", "POST projects/pluto/features", {"name": "ice"}, created)
+    propose_changes(story)
     archived = event("feature-archived", "pluto/ice")
     story.step("key", "POST projects/pluto/archive", {"features": ["ice"]}, archived)
     story.step("key", "POST projects/archive/pluto", None, event("project-archived", "pluto"))

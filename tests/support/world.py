@@ -19,7 +19,7 @@ from tests.support import fixtures, records
 
 PASSWORD = "correct horse battery"
 # Columns that few tests of events compare.
-HIDDEN = ("created_by_token_id", "group_id", "undoes")
+HIDDEN = ("created_by_token_id", "group_id", "undoes", "change_request_id")
 
 
 @dataclass

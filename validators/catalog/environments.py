@@ -109,7 +109,7 @@ class LinkEnvironment(Body):
     example: ClassVar = {"environment": "staging"}
 
     environment = Text(min=1, max=100, required=True, description="Name of the environment.")
-    changeRequestsEnabled = Ignored(records="projectEnvironment")
+    changeRequestsEnabled = Boolean(load_default=False, description="Whether changes need a change request.")
     defaultStrategy = Ignored("Use the operation that sets the default strategy.", "projectEnvironment")
 
 

@@ -9,6 +9,7 @@ from marshmallow import ValidationError, post_load, validates, validates_schema
 from validators import Body, Query
 from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
 from validators.projects import naming
+from validators.projects.change_requests import ChangeRequestEnvironment
 from validators.returned import UNLEASH_ONLY, ReadOnly, ResponseOnly
 
 NAME_MAX = 255
@@ -127,7 +128,7 @@ class NewProject(NamedProject):
     """Body of a new project. Loaded id None: make the id from the name. environments None: all enabled ones."""
 
     class Meta(Body.Meta):
-        include = PROJECT.in_new("id", "environments")
+        include = PROJECT.in_new("id", "environments", "changeRequestEnvironments")
 
     example: ClassVar = {
         "name": "Mobile app",
@@ -146,6 +147,11 @@ class NewProject(NamedProject):
     featureLimit = FEATURE_LIMIT
     environments = ListOf(
         EnvironmentName(), description="Environments of the project. By default, all enabled environments."
+    )
+    changeRequestEnvironments = ListOf(
+        Nested(ChangeRequestEnvironment),
+        load_default=list,
+        description="Environments of the project in which changes need a change request.",
     )
 
     @validates_schema

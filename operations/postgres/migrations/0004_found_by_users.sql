@@ -210,3 +210,116 @@ CREATE TABLE instance_key (
 );
 INSERT INTO instance_key (key)
 VALUES (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
+
+-- Changes of flags in an environment can need a change request.
+ALTER TABLE project_environments ADD COLUMN required_approvals smallint;
+ALTER TABLE project_environments ADD CONSTRAINT project_environments_required_approvals_check CHECK (required_approvals BETWEEN 0 AND 10);
+ALTER TABLE events ADD COLUMN change_request_id integer;
+CREATE INDEX events_change_request_idx ON events (change_request_id) WHERE change_request_id IS NOT NULL;
+ALTER TABLE event_weeks ADD COLUMN of_change_requests integer NOT NULL DEFAULT 0;
+CREATE OR REPLACE VIEW finished_weeks AS
+    SELECT kind, name, monday, number, of_access, of_change_requests
+      FROM event_weeks
+     WHERE monday < date_trunc('week', (now() AT TIME ZONE 'UTC') - interval '26 hours')::date;
+CREATE OR REPLACE FUNCTION fill_event_weeks() RETURNS void LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
+DECLARE
+    week_start  timestamptz := date_trunc('week', clock_timestamp() - interval '26 hours', 'UTC');
+    newest      timestamptz;
+    this        date;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed'
+       OR NOT pg_try_advisory_xact_lock(7225432)
+       OR EXISTS (SELECT FROM pg_stat_activity
+                   WHERE datname = current_database()
+                     AND pid <> pg_backend_pid()
+                     AND (xact_start < week_start + interval '25 hours' OR xact_start IS NULL AND backend_xid IS NOT NULL)) THEN
+        RETURN;
+    END IF;
+    DELETE FROM event_weeks WHERE monday >= (week_start AT TIME ZONE 'UTC')::date;
+    LOOP
+        newest := (SELECT max(created_at) FROM events WHERE created_at < week_start);
+        EXIT WHEN newest IS NULL OR clock_timestamp() > statement_timestamp() + interval '200 milliseconds';
+        week_start := date_trunc('week', newest, 'UTC');
+        this := (week_start AT TIME ZONE 'UTC')::date;
+        IF NOT EXISTS (SELECT FROM event_weeks WHERE kind = 'all' AND name = '' AND monday = this) THEN
+            INSERT INTO event_weeks
+            SELECT CASE grouping(project, type, environment) WHEN 7 THEN 'all' WHEN 3 THEN 'project' WHEN 5 THEN 'type' ELSE 'environment' END,
+                   coalesce(project, type, environment, ''), this, count(*),
+                   count(*) FILTER (WHERE type LIKE ANY ('{project-access-%, project-user-%, project-group-%}')),
+                   count(*) FILTER (WHERE type LIKE 'change-%')
+              FROM events
+             WHERE created_at >= week_start
+               AND created_at < week_start + interval '168 hours'
+             GROUP BY GROUPING SETS ((), (project), (type), (environment))
+            HAVING grouping(project, type, environment) = 7 OR coalesce(project, type, environment) IS NOT NULL;
+        END IF;
+    END LOOP;
+END $$;
+CREATE TABLE change_requests (
+    id                    integer GENERATED ALWAYS AS IDENTITY,
+    project_id            text NOT NULL,
+    environment           text NOT NULL,
+    title                 text NOT NULL,
+    state                 text NOT NULL DEFAULT 'Draft',
+    min_approvals         smallint,
+    revision              integer NOT NULL DEFAULT 1,
+    created_by_user_id    integer NOT NULL,
+    created_at            timestamptz NOT NULL DEFAULT now(),
+    state_times           json NOT NULL DEFAULT '{}',
+    scheduled_at          timestamptz,
+    scheduled_by_user_id  integer,
+    schedule_status       text,
+    schedule_reason       text,
+    CONSTRAINT change_requests_pkey PRIMARY KEY (id),
+    CONSTRAINT change_requests_project_fkey FOREIGN KEY (project_id) REFERENCES projects ON DELETE CASCADE,
+    CONSTRAINT change_requests_author_fkey FOREIGN KEY (created_by_user_id) REFERENCES users,
+    CONSTRAINT change_requests_scheduler_fkey FOREIGN KEY (scheduled_by_user_id) REFERENCES users,
+    CONSTRAINT change_requests_state_check
+        CHECK (state IN ('Draft', 'In review', 'Approved', 'Scheduled', 'Applied', 'Cancelled', 'Rejected')),
+    CONSTRAINT change_requests_schedule_status_check CHECK (schedule_status IN ('pending', 'failed', 'suspended')),
+    CONSTRAINT change_requests_schedule_check
+        CHECK (num_nonnulls(scheduled_at, scheduled_by_user_id, schedule_status) = CASE state WHEN 'Scheduled' THEN 3 ELSE 0 END
+               AND (schedule_reason IS NOT NULL) = (coalesce(schedule_status, 'pending') <> 'pending'))
+);
+CREATE UNIQUE INDEX change_requests_one_draft ON change_requests (project_id, environment, created_by_user_id) WHERE state = 'Draft';
+CREATE INDEX change_requests_due_idx ON change_requests (scheduled_at) WHERE schedule_status = 'pending';
+CREATE INDEX change_requests_project_idx ON change_requests (project_id, id);
+
+CREATE TABLE change_request_changes (
+    id                 integer GENERATED ALWAYS AS IDENTITY,
+    change_request_id  integer NOT NULL,
+    feature_name       text,
+    flag_id            bigint,
+    segment_id         integer,
+    action             text NOT NULL,
+    payload            json,
+    base               json,
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT change_request_changes_pkey PRIMARY KEY (id),
+    CONSTRAINT change_request_changes_request_fkey FOREIGN KEY (change_request_id) REFERENCES change_requests ON DELETE CASCADE,
+    CONSTRAINT change_request_changes_subject_check
+        CHECK (num_nonnulls(flag_id, segment_id) = 1 AND (flag_id IS NULL) = (feature_name IS NULL))
+);
+CREATE INDEX change_request_changes_request_idx ON change_request_changes (change_request_id);
+CREATE INDEX change_request_changes_feature_idx ON change_request_changes (feature_name) WHERE feature_name IS NOT NULL;
+
+CREATE TABLE change_request_reviews (
+    change_request_id  integer NOT NULL,
+    user_id            integer NOT NULL,
+    approved           boolean NOT NULL,
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT change_request_reviews_pkey PRIMARY KEY (change_request_id, user_id),
+    CONSTRAINT change_request_reviews_request_fkey FOREIGN KEY (change_request_id) REFERENCES change_requests ON DELETE CASCADE,
+    CONSTRAINT change_request_reviews_user_fkey FOREIGN KEY (user_id) REFERENCES users
+);
+
+CREATE TABLE change_request_comments (
+    id                 integer GENERATED ALWAYS AS IDENTITY,
+    change_request_id  integer NOT NULL,
+    user_id            integer NOT NULL,
+    text               text NOT NULL,
+    created_at         timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT change_request_comments_pkey PRIMARY KEY (change_request_id, id),
+    CONSTRAINT change_request_comments_request_fkey FOREIGN KEY (change_request_id) REFERENCES change_requests ON DELETE CASCADE,
+    CONSTRAINT change_request_comments_user_fkey FOREIGN KEY (user_id) REFERENCES users
+);

@@ -11,9 +11,9 @@ TABLE = """
     GET /api/admin/environments/<name>         -        200    200  200     200   200  200    403     403       401       2
     POST /api/admin/environments               -        201    403  403     403   403  201    403     403       401       8
     POST /api/admin/environments/validate      -        200    403  403     403   403  200    403     403       401       2
-    POST /api/admin/environments/<name>/clone  -        200    403  403     403   403  200    403     403       401       14
+    POST /api/admin/environments/<name>/clone  -        200    403  403     403   403  200    403     403       401       15
     PUT /api/admin/environments/update/<name>  -        200    403  403     403   403  200    403     403       401       7
-    DELETE /api/admin/environments/<name>      -        200    403  403     403   403  200    403     403       401       8
+    DELETE /api/admin/environments/<name>      -        200    403  403     403   403  200    403     403       401       10
     POST /api/admin/environments/<name>/on     -        204    403  403     403   403  204    403     403       401       4
     POST /api/admin/environments/<name>/off    -        204    403  403     403   403  204    403     403       401       6
     PUT /api/admin/environments/sort-order     -        200    403  403     403   403  200    403     403       401       6

@@ -16,7 +16,7 @@ TABLE = """
     GET /api/admin/segments/<segment_id>              default  200    200  200     200   200  200    403     403       401       2
     GET /api/admin/segments/<segment_id>              hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/segments/<segment_id>              apollo   200    200  404     200   200  200    403     403       401       -
-    PUT /api/admin/segments/<segment_id>              default  204    204  403     403   403  204    403     403       401       11
+    PUT /api/admin/segments/<segment_id>              default  204    204  403     403   403  204    403     403       401       10
     PUT /api/admin/segments/<segment_id>              hermes   204    204  403     403   403  204    403     403       401       -
     PUT /api/admin/segments/<segment_id>              apollo   204    204  403     403   403  204    403     403       401       -
     DELETE /api/admin/segments/<segment_id>           default  204    204  403     403   403  204    403     403       401       9

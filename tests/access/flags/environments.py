@@ -17,7 +17,7 @@ TABLE = """
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off  apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/off  nowhere  404    403  403     403   403  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  default  200    200  403     403   403  200    403     403       401       11
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  default  200    200  403     403   403  200    403     403       401       12
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/copy  nowhere  404    403  403     403   403  404    403     403       401       -

@@ -6,15 +6,15 @@ from tests.support.world import Caller, World
 TABLE = """
     route                                                                                                             project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     default  200    200  403     403   403  200    403     403       401       14
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     default  200    200  403     403   403  200    403     403       401       15
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     nowhere  404    403  403     403   403  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  default  200    200  403     403   403  200    403     403       401       11
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  default  200    200  403     403   403  200    403     403       401       12
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  nowhere  404    403  403     403   403  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/skip  default  200    200  403     403   403  200    403     403       401       16
+    POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/skip  default  200    200  403     403   403  200    403     403       401       17
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/skip  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/skip  apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/skip  nowhere  404    403  403     403   403  404    403     403       401       -

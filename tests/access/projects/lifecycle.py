@@ -6,11 +6,11 @@ from tests.support.world import Caller, World
 TABLE = """
     route                                          project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips
 
-    POST /api/admin/projects/archive/<project_id>  default  409    409  403     403   403  409    403     403       401       7
+    POST /api/admin/projects/archive/<project_id>  default  409    409  403     403   403  409    403     403       401       9
     POST /api/admin/projects/archive/<project_id>  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/archive/<project_id>  apollo   200    403  403     200   403  200    403     403       401       -
     POST /api/admin/projects/archive/<project_id>  nowhere  404    403  403     403   403  404    403     403       401       -
-    DELETE /api/admin/projects/<project_id>        default  409    409  403     403   403  409    403     403       401       14
+    DELETE /api/admin/projects/<project_id>        default  409    409  403     403   403  409    403     403       401       15
     DELETE /api/admin/projects/<project_id>        hermes   200    403  403     403   403  200    403     403       401       -
     DELETE /api/admin/projects/<project_id>        apollo   200    403  403     200   403  200    403     403       401       -
     DELETE /api/admin/projects/<project_id>        nowhere  404    403  403     403   403  404    403     403       401       -

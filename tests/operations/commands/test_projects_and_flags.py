@@ -82,6 +82,24 @@ def test_a_flag_is_switched_as_by_the_api(line, admin):
     assert enabled() == [[]]
 
 
+def test_a_flag_with_change_requests_is_changed_with_an_option_only(line, admin):
+    config = f"{ADMIN}/default/environments/production/change-requests/config"
+    assert admin.post(f"{ADMIN}/default/features", json={"name": "guarded"}).status_code == 201
+    admin.put(config, json={"changeRequestsEnabled": True})
+    message = (
+        "Change requests are on in environment production of the project default. Propose the change, or use "
+        "--skip-change-requests."
+    )
+    for command in (("plan", "--step", "10@now"), ("on",), ("off",)):
+        whole = "flag", command[0], "guarded", "--environment", "production", *command[1:]
+        assert line.refuses(*whole) == message
+        line.does(*whole, "--skip-change-requests")
+    line.does("flag", "plan", "guarded", "--environment", "production")
+    line.does("flag", "on", "guarded", "--environment", "development")
+    # Later tests switch other flags there.
+    admin.put(config, json={"changeRequestsEnabled": False})
+
+
 def test_a_flag_is_rolled_out_in_steps(line, admin):
     def plan(*options):
         return line.does("flag", "plan", "ramp", "--environment", "production", *options)

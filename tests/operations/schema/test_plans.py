@@ -78,7 +78,7 @@ def test_a_listing_by_id_is_planned_for_its_very_values(conn: Connection) -> Non
 
 
 def test_psycopg_caches_the_frequent_statements() -> None:
-    for statement in (access.AUTHENTICATE, access.AUTHENTICATE_AND_LIST):
+    for statement in access.STATEMENTS.values():
         assert len(unindented(statement)) <= MAX_CACHED_STATEMENT_LENGTH
 
 

@@ -104,7 +104,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         # flags, and no identities.
         new.execute("TRUNCATE reset_tokens, client_revisions, applications, application_instances")
         new.execute("TRUNCATE usage_variants, unknown_flags, known_logins, frontend_additions, flag_links, banners")
-        new.execute("TRUNCATE integrations, deliveries, user_identities")
+        new.execute("TRUNCATE integrations, deliveries, user_identities, change_requests CASCADE")
         # Each instance has a key of its own.
         new.execute("UPDATE instance_key SET key = %s", [value(old, "SELECT key FROM instance_key")])
         # Nor an order of the members of a group, the token, the group and the undone event of an event, or the day of a
@@ -113,6 +113,7 @@ def test_an_instance_of_the_first_version_answers_as_one_of_this(
         new.execute("UPDATE group_users SET position = 0")
         new.execute("UPDATE api_keys SET bulk_read_on = NULL")
         new.execute("UPDATE events SET created_by_token_id = NULL, group_id = NULL, undoes = NULL")
+        new.execute("UPDATE project_environments SET required_approvals = NULL")
         # Times of the demo, and of the migration.
         for conn in (old, new):
             conn.execute("UPDATE flags SET potentially_stale_at = NULL")

@@ -100,6 +100,7 @@ def live(world: World, alice: Caller, shared: int) -> None:
     done("POST", f"{APOLLO}/access", {"roles": [5], "users": [alice.id], "groups": []})
     done("PUT", f"{APOLLO}/settings", {"defaultStickiness": "userId"})
     done("POST", f"{APOLLO}/environments/production/default-strategy", strategy)
+    done("PUT", f"{APOLLO}/environments/production/change-requests/config", {"changeRequestsEnabled": True})
     token = {"type": "client", "tokenName": "hidden", "environment": "production", "projects": ["apollo"]}
     done("POST", "/api/admin/api-tokens", token)
     for name in ("Artemis", "Ares"):

@@ -234,8 +234,9 @@ def test_created_by_takes_the_ids_of_users(alice: Caller, log: Log) -> None:
         assert complaint(alice, createdBy=text) == "createdBy: must be user ids, which are integers"
     for text in ("IS:ci", "IS_ANY_OF:7,*:*.secret"):
         assert complaint(alice, createdByToken=text) == "createdByToken: must be token ids, which are integers"
-        for name in ("id", "groupId"):
-            assert complaint(alice, **{name: text}) == f"{name}: must be event ids, which are integers"
+        assert complaint(alice, id=text) == "id: must be event ids, which are integers"
+        groups = "groupId: must be change-request-<id> or event ids, which are integers"
+        assert complaint(alice, groupId=text) == groups
 
 
 def test_id_takes_the_ids_of_events(alice: Caller, log: Log) -> None:

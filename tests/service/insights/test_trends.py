@@ -355,6 +355,9 @@ def test_events_are_counted_by_week_and_type_of_environment(world, alice, gemini
         (FIRST, "feature-created", None, gemini),
         (FIRST, "feature-environment-enabled", "gone", gemini),
         ("2024-03-11T00:00:00Z", "feature-environment-enabled", "qa", None),
+        # Proposals do not count, also in a week without other events.
+        (FIRST, "change-request-created", "production", gemini),
+        ("2024-03-06T00:00:00Z", "change-added", "production", gemini),
         ("2024-03-17T23:59:59.999Z", "feature-environment-enabled", "development", None),
         ("2024-03-18T00:00:00Z", "feature-environment-enabled", "production", None),  # Monday after: not asked for
     ):
@@ -362,9 +365,13 @@ def test_events_are_counted_by_week_and_type_of_environment(world, alice, gemini
     first = {"week": "2024-09", "date": "2024-03-03T23:59:59.999Z"}
     third = {"week": "2024-11", "date": "2024-03-17T23:59:59.999Z"}
     # development 2; production and preprod 1 + 2; nothing in the second week; qa is of type test.
-    assert alice.get(MARCH).json["environmentTypeTrends"] == [
+    counted = [
         {**first, "environmentType": "development", "totalUpdates": 2},
         {**first, "environmentType": "production", "totalUpdates": 3},
         {**third, "environmentType": "development", "totalUpdates": 1},
         {**third, "environmentType": "test", "totalUpdates": 1},
     ]
+    assert alice.get(MARCH).json["environmentTypeTrends"] == counted
+    # The weeks are added up now.
+    assert value(world.conn, "SELECT count(*) FROM finished_weeks WHERE monday = '2024-03-04'") > 0
+    assert alice.get(MARCH).json["environmentTypeTrends"] == counted

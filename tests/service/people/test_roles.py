@@ -25,7 +25,7 @@ def test_the_tree_has_every_permission_with_its_label(alice, conn):
     answer = alice.get("/api/admin/permissions").json
     tree = answer["permissions"]
     assert (answer["version"], tree.keys()) == (1, {"root", "project", "environments"})
-    for type, number in (("root", 27), ("project", 16)):
+    for type, number in (("root", 27), ("project", 17)):
         statement = "SELECT id, name, display_name, type FROM permissions WHERE type = %(type)s ORDER BY id"
         kept = [row for row in rows(conn, statement, {"type": type}) if row["name"] not in WITHOUT_EFFECT]
         assert tree[type] == [{"displayName": row.pop("display_name")} | row for row in kept]
@@ -33,7 +33,7 @@ def test_the_tree_has_every_permission_with_its_label(alice, conn):
     assert tree["root"][0]["name"] == "ADMIN"
     for environment in tree["environments"]:
         names = [(item["name"], item["type"], item["environment"]) for item in environment["permissions"]]
-        assert len(names) == 5
+        assert len(names) == 8
         assert ("UPDATE_FEATURE_ENVIRONMENT", "environment", environment["name"]) in names
         assert {name[1:] for name in names} == {("environment", environment["name"])}
     statement = """
@@ -67,7 +67,7 @@ def test_permissions_without_an_effect_are_kept_but_not_offered(alice):
         return {json.loads(box.get("value", ""))["name"] for box in open_page(alice, path).all(boxes)}
 
     offered = names("/admin/roles/new?type=root-custom", ".//input[@data-type='objects']")
-    assert len(offered) == 47
+    assert len(offered) == 51
     assert offered & WITHOUT_EFFECT == set()
     assert names(f"/admin/roles/{role}", ".//input[@checked]") == WITHOUT_EFFECT
 

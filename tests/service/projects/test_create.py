@@ -69,7 +69,7 @@ def test_all_fields_are_stored(conn, world, alice):
         "featureLimit": 0,
         "environments": ["production"],
     }
-    answer = make(alice, name="  Mobile  ", id="My.Mobile_~1", changeRequestEnvironments=[{"name": "x"}], **body)
+    answer = make(alice, name="  Mobile  ", id="My.Mobile_~1", **body)
     created = {"id": "My.Mobile_~1", "name": "  Mobile  ", "changeRequestEnvironments": []} | body
     assert (answer.status_code, answer.json, answer.headers["Location"]) == (201, created, "projects/My.Mobile_~1")
     statement = "SELECT name, description, mode, default_stickiness, feature_limit FROM projects WHERE id LIKE 'My%%'"

@@ -10,7 +10,7 @@ from flask import Flask, g
 from rules.sessions import log_login
 from sql import database, events
 from sql.client import applications, quotas
-from sql.database import connect, schema_version, transaction
+from sql.database import connect, rolled_back_transaction, schema_version, transaction
 from sql.events import Event
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.metrics import BEARER, TOKEN, Scraped, needs_promtool, promtool, read, total
@@ -205,7 +205,7 @@ class Somebody:
     """An author of events."""
 
     name = "somebody"
-    user_id = token_id = undoes = None
+    user_id = token_id = undoes = change_request_id = None
 
 
 def test_events_are_counted_by_type(scraped):
@@ -222,6 +222,16 @@ def test_events_are_counted_by_type(scraped):
     with scraped.app.app_context():
         database.database().meter.count_events(["unknown", "another"])
     assert scraped.total("events_recorded_total", type="other") == 2
+
+
+def test_events_of_a_rolled_back_savepoint_are_not_counted(scraped):
+    with scraped.app.app_context(), transaction() as conn:
+        events.record(conn, Event("project-created", Somebody()))
+        with rolled_back_transaction(conn):
+            events.record(conn, Event("project-deleted", Somebody()))
+    found = read(scraped.text)
+    assert total(found, "flags_events_recorded_total", type="project-created") == 1
+    assert total(found, "flags_events_recorded_total", type="project-deleted") == 0
 
 
 def fail_after_recording(_: Scraped) -> None:

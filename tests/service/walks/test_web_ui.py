@@ -65,7 +65,7 @@ TIMELINE = """
 """.split()
 READ = """
     ui-config banners auth/simple/settings auth/oidc/settings user user/profile user/tokens user-admin user-admin/1
-    invite-link/tokens environments
+    invite-link/tokens environments projects/default/change-requests/config
     environments/project/default projects projects?archived=true projects/default/flag-creators
     projects/default/overview projects/default/dependencies projects/default/api-tokens api-tokens tags tags/simple
     tag-types feature-types features/walk/tags projects/default/features/walk?variantEnvironments=true
@@ -92,7 +92,7 @@ MISSING = """
     projects/default/insights projects/undefined/overview instance-admin/statistics
     projects/default/features/default/parent-variants /api/instance/trafficBundles maintenance invoices
     metrics/traffic-search?grouping=daily&from=2026-11-01&to=2026-11-30 /api/instance/refresh telemetry/settings
-    license license/check user-access-requests release-plan-templates projects/default/change-requests/config
+    license license/check user-access-requests release-plan-templates
     scim-settings licensed-users insights/lifecycle?projects=
 """.split()
 

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.slow
 
 # What a company without logins, and without changes of its settings, leaves empty.
 EMPTY = (
-    "banners event_weeks frontend_additions known_logins login_addresses login_throttle past_environment_types "
-    "past_group_users past_passwords past_private_projects personal_tokens reset_tokens sessions "
+    "banners change_request_changes change_request_comments change_request_reviews change_requests event_weeks "
+    "frontend_additions known_logins login_addresses login_throttle past_environment_types past_group_users "
+    "past_passwords past_private_projects personal_tokens reset_tokens sessions "
     "user_identities"
 )
 
@@ -31,6 +32,7 @@ EMPTY = (
         "projects WHERE archived_at IS NOT NULL",
         "projects WHERE naming_pattern IS NOT NULL AND naming_example ~ naming_pattern",
         "project_environments WHERE default_strategy IS NOT NULL",
+        "project_environments WHERE required_approvals IS NOT NULL",
         "users WHERE account_type = 'Service Account'",
         "users WHERE deleted_at IS NOT NULL",
         "users JOIN roles ON roles.id = root_role_id WHERE type = 'root-custom'",

@@ -1,0 +1,226 @@
+"""The changes that a change request can contain: check them, find conflicts, and apply them.
+
+The payload of a change is the body of the direct operation, and the same function applies it. Its base is what it would
+replace, as it was when the change was proposed. If that differs later, the change is in conflict.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from flask import abort
+from marshmallow import Schema
+from psycopg.rows import DictRow
+from werkzeug.exceptions import Conflict, HTTPException
+
+from rules.access import Actor
+from rules.change_request_conflicts import Change, State, base_of, conflict, gets_default, read_state
+from rules.constraints import check_strategy
+from rules.dependencies import add_dependency, remove_dependencies
+from rules.flag_lifecycle import archive
+from rules.flags import NO_FLAG, lock_flag
+from rules.instance_limits import unique_or_409
+from rules.segments import change_segment, remove_segment
+from rules.strategies import (
+    add_strategies,
+    change_order,
+    change_strategy,
+    default_strategy,
+    find_strategy,
+    lock_in_environment,
+    remove_strategy,
+    switch_off,
+    switch_on,
+)
+from rules.variants import replace_variants_in_environments
+from sql import access
+from sql.catalog import segments
+from sql.database import Connection, rolled_back_transaction
+from sql.flags import core as flags
+from sql.flags import environments
+from validators import load_or_400, or_400, read_array
+from validators.flags.dependencies import Dependency
+from validators.flags.environments import StrategyPlace, refuse_duplicate_positions
+from validators.flags.strategies import StrategyInput
+from validators.projects.change_request_actions import (
+    ProposedSegment,
+    ProposedStrategy,
+    ProposedVariants,
+    SegmentId,
+    StrategyId,
+    SwitchChange,
+)
+from validators.returned import Ignored, ReadOnly, without_read_only
+
+Json = dict[str, Any]
+LACKS_SKIP = "It also changes flags in {}, where change requests are on. It needs SKIP_CHANGE_REQUEST there."
+# The schema of the payload of each action.
+ACTIONS: dict[str, type[Schema] | None] = {
+    "updateEnabled": SwitchChange,
+    "addStrategy": StrategyInput,
+    "updateStrategy": ProposedStrategy,
+    "deleteStrategy": StrategyId,
+    "reorderStrategy": StrategyPlace,
+    "patchVariant": ProposedVariants,
+    "archiveFeature": None,
+    "addDependency": Dependency,
+    "deleteDependency": None,
+    "updateSegment": ProposedSegment,
+    "deleteSegment": SegmentId,
+}
+# Actions in all environments.
+EVERYWHERE = ("archiveFeature", "addDependency", "deleteDependency")
+# The permission that a change of a segment of all projects needs.
+OF_SEGMENTS = {"updateSegment": "UPDATE_SEGMENT", "deleteSegment": "DELETE_SEGMENT"}
+
+
+def load_payload(action: str, payload: Any) -> Any:
+    """Return a payload as the direct operation loads its body. Raise 400 if it is invalid."""
+    if action == "reorderStrategy":
+        return or_400(lambda items: refuse_duplicate_positions(read_array(StrategyPlace(), items)), payload)
+    schema = ACTIONS[action]
+    return load_or_400(schema(), payload) if schema else None
+
+
+def new_change(conn: Connection, actor: Actor, project: str, environment: str, change: Mapping[str, Any]) -> Json:
+    """Return the columns of a new change. Raise what its direct operation raises, but for permissions.
+
+    change: feature, action and payload. Raises 409 if it changes other protected environments without the permission.
+    """
+    action, sent = change["action"], change.get("payload")
+    if action not in ACTIONS:
+        abort(400, f"action: must be one of {', '.join(ACTIONS)}; {action[:100]} is unsupported")
+    payload, schema = load_payload(action, sent), ACTIONS[action]
+    if schema is None:
+        sent = None
+    elif isinstance(sent, dict):
+        # Without properties that have no effect.
+        known = schema().fields
+        sent = {name: sent[name] for name in sent if not isinstance(known[name], (Ignored, ReadOnly))}
+    row: Json = {"feature_name": None, "flag_id": None, "segment_id": None, "action": action, "payload": sent}
+    if action in OF_SEGMENTS:
+        row["segment_id"] = payload["id"]
+    else:
+        name = change.get("feature") or abort(400, "feature: is required")
+        found = flags.list_by_name(conn, project, [name]) or abort(404, NO_FLAG)
+        row |= {"feature_name": name, "flag_id": found[0]["id"]}
+        refuse_all([(row, refusal(conn, actor, project, environment, row))])
+    # The base is read first: if it changes during the check, that is a conflict.
+    state = read_state(conn, project, environment, [row])
+    row["base"] = base_of(state, row)
+    with rolled_back_transaction(conn):
+        lock(conn, project, environment, [row], state)
+        apply_change(conn, replace(actor, is_admin=True), project, environment, row, payload)
+    return row
+
+
+def conflicts(conn: Connection, project: str, environment: str, changes: Sequence[Change]) -> list[str | None]:
+    """Return for each change why it does not fit any more, or None."""
+    state = read_state(conn, project, environment, changes)
+    defaults = gets_default(state, changes)
+    return [conflict(state, project, change, defaults) for change in changes]
+
+
+def default_changes(conn: Connection, project: str, environment: str, changes: Sequence[Change]) -> dict[str, Json]:
+    """Return the addition of the default strategy to each flag that gets it when the changes are applied, by name."""
+    state = read_state(conn, project, environment, changes)
+    found = [state.flags[id] for id in gets_default(state, changes)]
+    return {flag["name"]: {"action": "addStrategy", "payload": default_strategy(flag)} for flag in found}
+
+
+def apply_changes(conn: Connection, actor: Actor, project: str, environment: str, changes: Sequence[DictRow]) -> None:
+    """Apply the changes of a change request in their order, and record the events. Raise 409 that names all conflicts.
+
+    The approval replaces the permissions of the direct operations.
+    """
+    lock(conn, project, environment, changes, read_state(conn, project, environment, changes))
+    refuse_all(zip(changes, conflicts(conn, project, environment, changes), strict=True))
+    refuse_all((change, refusal(conn, actor, project, environment, change)) for change in changes)
+    author = replace(actor, is_admin=True, change_request_id=changes[0]["change_request_id"])
+    for change in changes:
+        try:
+            payload = load_payload(change["action"], change["payload"])
+            apply_change(conn, author, project, environment, change, payload)
+        except HTTPException as error:
+            refuse_all([(change, error.description)])
+
+
+def refuse_all(found: Iterable[tuple[Change, str | None]]) -> None:
+    """Raise 409 that names each change with a reason, unless there is none."""
+    reasons = [f"{one['feature_name'] or 'segment ' + str(one['segment_id'])}: {text}" for one, text in found if text]
+    if reasons:
+        raise Conflict(" ".join(reasons))
+
+
+def lock(conn: Connection, project: str, environment: str, changes: Sequence[Change], state: State) -> None:
+    """Lock the flags, the default strategy and the segments of the changes, and the segments of their strategies.
+
+    Flags by name and then segments, as direct operations do, and segments by id, so that requests cannot deadlock.
+    """
+    names = {change["feature_name"] for change in changes} - {None}
+    parents = {change["payload"]["feature"] for change in changes if change["action"] == "addDependency"}
+    environments.lock(conn, project, list(names | parents), environment)
+    for segment_id in sorted(state.segments):
+        segments.lock(conn, segment_id, None)
+
+
+def apply_change(conn: Connection, actor: Actor, project: str, environment: str, change: Change, payload: Any) -> None:
+    """Apply a change. Raise as the direct operation does."""
+    action, name = change["action"], change["feature_name"]
+    if action in OF_SEGMENTS:
+        change_of_segment(conn, actor, project, action, payload)
+        return
+    everywhere = action in EVERYWHERE
+    flag = lock_flag(conn, project, name) if everywhere else lock_in_environment(conn, project, name, environment)
+    match action:
+        case "updateEnabled" if payload["enabled"]:
+            switch_on(conn, actor, [flag], activate=payload["shouldActivateDisabledStrategies"])
+        case "updateEnabled":
+            switch_off(conn, actor, [flag])
+        case "addStrategy":
+            check_strategy(conn, payload, project)
+            add_strategies(conn, actor, [(flag, payload)])
+        case "updateStrategy":
+            strategy = find_strategy(conn, flag, payload["id"])
+            change_strategy(conn, actor, flag, strategy, without_read_only(payload, lambda: strategy["record"]))
+        case "deleteStrategy":
+            remove_strategy(conn, actor, flag, find_strategy(conn, flag, payload["id"])["record"])
+        case "reorderStrategy":
+            change_order(conn, actor, flag, payload)
+        case "patchVariant":
+            replace_variants_in_environments(conn, actor, [flag], payload["variants"])
+        case "archiveFeature":
+            archive(conn, actor, [flag])
+        case "addDependency":
+            add_dependency(conn, actor, project, payload | {"child": name})
+        case "deleteDependency":
+            remove_dependencies(conn, actor, flag)
+
+
+def change_of_segment(conn: Connection, actor: Actor, project: str, action: str, payload: Json) -> None:
+    """Update or delete a segment. It stays in its project."""
+    segment = segments.lock(conn, payload["id"], None)
+    if segment is None or segment.get("project") not in (None, project):
+        abort(404, "No segment has that id.")
+    if action == "deleteSegment":
+        remove_segment(conn, actor, segment)
+        return
+    change = without_read_only(payload, lambda: segment) | {"project": segment.get("project")}
+    with unique_or_409(segments.TAKEN):
+        change_segment(conn, actor, segment, change)
+
+
+def refusal(conn: Connection, actor: Actor, project: str, environment: str, change: Change) -> str | None:
+    """Return the permission that the actor lacks because a change reaches beyond the environment, or None."""
+    permission, places = OF_SEGMENTS.get(change["action"]), list[tuple[str, str]]()
+    if actor.is_admin or actor.user_id is None:
+        return None
+    if permission:
+        segment = segments.lock(conn, change["segment_id"], None) or {}
+        if "project" not in segment and not access.projects_permitting(conn, actor.user_id, permission):
+            return f"A change of a segment of all projects needs the permission {permission}."
+        places = access.list_protected(conn, actor.user_id, segment=change["segment_id"])
+    elif change["action"] in EVERYWHERE:
+        places = access.list_protected(conn, actor.user_id, project=project)
+    lacking = [place[1] for place in places if place != (project, environment)]
+    return LACKS_SKIP.format(", ".join(lacking)) if lacking else None

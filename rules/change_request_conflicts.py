@@ -1,0 +1,122 @@
+"""What the changes of a change request would replace, and how that differs from when they were proposed."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from psycopg.rows import DictRow
+
+from sql.database import Connection
+from sql.flags import environments, strategies, variants
+from sql.projects.change_request_actions import list_flags, list_segments
+from validators.flags.strategies import CHANGEABLE
+
+Json = dict[str, Any]
+# A row of change_request_changes, or the same columns of a new one.
+Change = Mapping[str, Any]
+# How a conflict names each part of a base.
+NAMES = {
+    "strategy": "strategy was",
+    "segments": "segments of the strategy were",
+    "defaultStrategy": "default strategy was",
+    "strategyIds": "order of the strategies was",
+    "variants": "variants were",
+    "parents": "dependencies were",
+    "segment": "segment was",
+}
+
+
+class State(NamedTuple):
+    """What some changes of a project and environment would replace, as it is now. Flags and segments by id."""
+
+    is_linked: bool
+    flags: dict[int, DictRow]
+    segments: dict[int, Json]
+
+    def constraints(self, ids: Iterable[int]) -> Json:
+        """Return the constraints of segments by id. None: the segment does not exist."""
+        return {str(id): self.segments.get(id, {}).get("constraints") for id in ids}
+
+
+def read_state(conn: Connection, project: str, environment: str, changes: Sequence[Change]) -> State:
+    """Return what the changes would replace."""
+    found = list_flags(conn, {change["flag_id"] for change in changes} - {None}, environment)
+    by_flag = strategies.list_by_flag(conn, [flag["id"] for flag in found], environment)
+    for flag, own in zip(found, variants.list_each(conn, found), strict=True):
+        flag |= {"strategies": by_flag[flag["id"]], "variants": own}
+    used = {change["segment_id"] for change in changes} - {None}
+    for owner in [*(change["payload"] for change in changes), *(flag["default_strategy"] for flag in found)]:
+        used |= set(owner.get("segments") or ()) if isinstance(owner, dict) else set()
+    is_linked = environments.is_linked(conn, project, environment)
+    return State(is_linked, {flag["id"]: flag for flag in found}, list_segments(conn, used))
+
+
+def base_of(state: State, change: Change) -> Json:
+    """Return what a change would replace, as it is now, by keys of NAMES.
+
+    It includes default strategies and segments, because they can change directly while no flag uses them.
+    """
+    flag, payload = state.flags.get(change["flag_id"], {}), change["payload"]
+    match change["action"]:
+        case "updateEnabled" if payload["enabled"]:
+            default = flag["default_strategy"] or {}
+            return {"defaultStrategy": [default, state.constraints(default.get("segments", ()))]}
+        case "addStrategy":
+            return {"segments": state.constraints(payload.get("segments", ()))}
+        case "updateStrategy" | "deleteStrategy":
+            present = next((one for one in flag["strategies"] if one["id"] == payload["id"]), None)
+            if present is None:
+                return {"strategy": None}
+            added = set(payload.get("segments") or ()) - set(present["segments"])
+            return {"strategy": {key: present[key] for key in CHANGEABLE}, "segments": state.constraints(sorted(added))}
+        case "reorderStrategy":
+            return {"strategyIds": [one["id"] for one in flag["strategies"]]}
+        case "patchVariant":
+            return {"variants": flag["variants"]}
+        case "addDependency" | "deleteDependency":
+            return {"parents": flag["parents"]}
+        case "updateSegment" | "deleteSegment":
+            return {"segment": state.segments.get(change["segment_id"])}
+        case _:
+            return {}
+
+
+def conflict(state: State, project: str, change: Change, defaults: Collection[int]) -> str | None:
+    """Return why a change does not fit any more, or None. defaults: the flags that will get the default strategy."""
+    if not state.is_linked:
+        return "The environment was removed from the project."
+    if change["flag_id"] is not None:
+        flag = state.flags.get(change["flag_id"])
+        if flag is None or flag["is_deleted"]:
+            return "The flag was deleted."
+        if flag["project_id"] != project:
+            return "The flag was moved to another project."
+        if flag["is_archived"]:
+            return "The flag is archived."
+    for part, present in base_of(state, change).items():
+        if present != change["base"][part] and (part != "defaultStrategy" or change["flag_id"] in defaults):
+            what = "deleted" if present is None else "changed after this change was proposed"
+            return f"The {NAMES[part]} {what}."
+    return None
+
+
+def gets_default(state: State, changes: Sequence[Change]) -> set[int]:
+    """Return the ids of the flags that get the default strategy when the changes are applied in this order."""
+    found = set[int]()
+    # Whether each strategy is enabled, by id, for each flag.
+    enabled = {id: {one["id"]: not one["disabled"] for one in flag["strategies"]} for id, flag in state.flags.items()}
+    for change in changes:
+        own, payload = enabled.get(change["flag_id"], {}), change["payload"]
+        match change["action"]:
+            case "addStrategy":
+                own[change["id"]] = not payload.get("disabled")
+            case "updateStrategy":
+                own[payload["id"]] = not payload.get("disabled", not own.get(payload["id"]))
+            case "deleteStrategy":
+                own.pop(payload["id"], None)
+            case "updateEnabled" if payload["enabled"]:
+                if payload.get("shouldActivateDisabledStrategies"):
+                    own.update(dict.fromkeys(own, True))
+                # A flag that is on has an enabled strategy.
+                if not any(own.values()):
+                    found.add(change["flag_id"])
+    return found

@@ -1,0 +1,152 @@
+"""Read one change request, the lists of a project, and the search."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString
+
+from sql.database import Connection, as_json, value
+from sql.projects.change_request_records import RECORD, SCHEDULE, person
+from sql.projects.change_request_rights import RIGHTS
+from sql.projects.change_requests import IS_OPEN, NOT_HIDDEN, SEGMENT_NAME, TITLE
+from sql.projects.visibility import VISIBLE
+
+# The newest 300, as Unleash returns.
+LIST: LiteralString = f"""
+    SELECT coalesce(json_agg({RECORD} ORDER BY id DESC), '[]')::text
+      FROM (SELECT *
+              FROM change_requests
+             WHERE project_id = %(project)s
+               AND {NOT_HIDDEN}
+               AND id BETWEEN %(first)s AND %(last)s
+               AND ({IS_OPEN} OR NOT %(is_open)s)
+               AND coalesce(%(author)s::integer, created_by_user_id) = created_by_user_id
+               AND (%(feature)s::text IS NULL OR id IN (
+                    SELECT change_request_id FROM change_request_changes WHERE feature_name = %(feature)s))
+             ORDER BY id DESC
+             LIMIT 300) AS change_requests
+"""
+ALL = {
+    "first": 1,
+    "last": 2**31 - 1,
+    "is_open": False,
+    "author": None,
+    "feature": None,
+    "conflicts": "{}",
+    "defaults": "{}",
+}
+
+
+def list_all(conn: Connection, project: str, user_id: int | None, **filters: Any) -> str:
+    """Return the newest change requests of a project that the user can see as JSON text, those that fit the filters.
+
+    is_open: those that can still be applied. author: those of this user. feature: those of this flag.
+    """
+    return value(conn, LIST, ALL | {"project": project, "user": user_id} | filters)
+
+
+def get(conn: Connection, project: str, request_id: int, user_id: int | None, **more: Mapping[Any, Any]) -> str | None:
+    """Return a change request as JSON text, or None.
+
+    conflicts: the texts by the ids of changes. defaults: the default changes by the names of flags.
+    """
+    texts = {name: as_json(found) for name, found in more.items()}
+    return list_all(conn, project, user_id, first=request_id, last=request_id, **texts)[1:-1] or None
+
+
+COUNT = """
+    SELECT json_build_object(
+               'total', count(*),
+               'applied', count(*) FILTER (WHERE state = 'Applied'),
+               'rejected', count(*) FILTER (WHERE state = 'Rejected'),
+               'reviewRequired', count(*) FILTER (WHERE state = 'In review'),
+               'approved', count(*) FILTER (WHERE state = 'Approved'),
+               'scheduled', count(*) FILTER (WHERE state = 'Scheduled'))::text
+      FROM change_requests
+     WHERE project_id = %(project)s
+       AND state <> 'Draft'
+"""
+
+
+def count(conn: Connection, project: str) -> str:
+    """Return the numbers of change requests of a project by state as JSON text, without drafts."""
+    return value(conn, COUNT, {"project": project})
+
+
+ACTIONABLE: LiteralString = f"""
+    SELECT coalesce(array_agg(id), '{{}}')
+      FROM change_requests
+      LEFT JOIN ({RIGHTS}) AS rights USING (environment)
+     WHERE project_id = %(project)s
+       AND (state = 'Approved' AND coalesce(may_apply, %(is_admin)s)
+            OR state = 'In review' AND may_review AND created_by_user_id <> user_id AND NOT EXISTS (
+                SELECT FROM change_request_reviews
+                 WHERE change_request_id = change_requests.id
+                   AND change_request_reviews.user_id = rights.user_id))
+"""
+
+
+def list_actionable(conn: Connection, project: str, user_id: int | None, *, is_admin: bool) -> list[int]:
+    """Return the ids of the change requests of a project that wait for the caller: to review, or to apply."""
+    params = {"project": project, "users": [user_id], "environment": None, "is_admin": is_admin}
+    return value(conn, ACTIONABLE, params)
+
+
+LIST_SCHEDULED: LiteralString = f"""
+    SELECT coalesce(json_agg(json_build_object(
+               'id', id, 'environment', environment, 'title', {TITLE}) ORDER BY id), '[]')::text
+      FROM change_requests
+     WHERE project_id = %(project)s
+       AND state = 'Scheduled'
+       AND id IN (
+            SELECT change_request_id
+              FROM change_request_changes
+             WHERE feature_name = ANY(%(feature)s)
+                OR payload ->> 'id' = ANY(%(strategyId)s) AND feature_name IS NOT NULL
+                OR feature_name = ANY(%(variantForFlag)s) AND action = 'patchVariant')
+"""
+
+
+def list_scheduled(conn: Connection, project: str, **wanted: Sequence[str]) -> str:
+    """Return the scheduled change requests that change what is wanted, as ScheduledQuery loads it, as JSON text."""
+    return value(conn, LIST_SCHEDULED, {"project": project, **wanted})
+
+
+SEARCH: LiteralString = f"""
+    WITH found AS MATERIALIZED (
+        SELECT change_requests.*
+          FROM change_requests
+          JOIN projects ON projects.id = project_id
+         WHERE {VISIBLE}
+           AND {NOT_HIDDEN}
+           AND (%(createdBy)s::bigint[] IS NULL OR created_by_user_id = ANY(%(createdBy)s))
+           AND coalesce(%(state)s::text = 'IS:open', {IS_OPEN}) = ({IS_OPEN})
+    )
+    SELECT json_build_object(
+               'changeRequests', coalesce(json_agg(json_merge(
+                   json_build_object(
+                       'id', id,
+                       'title', {TITLE},
+                       'project', project_id,
+                       'environment', environment,
+                       'createdBy', {person("created_by_user_id")},
+                       'createdAt', iso(created_at),
+                       'features', features,
+                       'segments', segments,
+                       'state', state),
+                   {SCHEDULE}) ORDER BY id DESC), '[]'),
+               'total', (SELECT count(*) FROM found))::text
+      FROM (SELECT * FROM found ORDER BY id DESC LIMIT %(limit)s OFFSET %(offset)s) AS change_requests
+     CROSS JOIN LATERAL (
+        SELECT coalesce(json_agg(DISTINCT feature_name) FILTER (WHERE flag_id IS NOT NULL), '[]') AS features,
+               coalesce(json_agg(DISTINCT {SEGMENT_NAME}) FILTER (WHERE segment_id IS NOT NULL), '[]') AS segments
+          FROM change_request_changes
+          LEFT JOIN segments ON segments.id = segment_id
+         WHERE change_request_id = change_requests.id) AS names
+"""
+
+
+def search(conn: Connection, viewer: int | None, user_id: int | None, query: Mapping[str, Any]) -> str:
+    """Return {"changeRequests": [...], "total": n} of the projects that the caller sees as JSON text, newest first.
+
+    query: as ChangeRequestSearch loads it.
+    """
+    return value(conn, SEARCH, {"viewer": viewer, "user": user_id, **query})
