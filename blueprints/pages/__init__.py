@@ -11,6 +11,7 @@ from blueprints.pages import (
     applications,
     assets,
     catalog,
+    change_requests,
     compare,
     errors,
     evaluation,
@@ -40,6 +41,7 @@ ALL = (
     assets.bp,  # /static
     projects.bp,  # /, /archived-projects
     project.bp,  # /projects/…, /projects/…/archive, cleanup, export
+    change_requests.bp,  # /projects/…/change-requests, /projects/…/change-requests/…
     project_admin.bp,  # /projects/…/access, environments, tokens, settings
     flag.bp,  # /projects/…/flags/…
     compare.bp,  # /projects/…/compare, /projects/…/flags/…/compare

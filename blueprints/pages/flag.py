@@ -55,7 +55,7 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         flag = json.loads(found)
         # Production is the last one, whatever the order of the environments.
         flag["environments"].sort(key=lambda linked: linked["type"] == "production")
-        context |= form_choices(conn, reader, project_id, feature_name)
+        context |= form_choices(conn, reader, context["project"], feature_name)
         context |= newest_change(conn, reader, found.version, FLAG, {}, feature=feature_name)
         context |= strategies_in_words(conn, reader, flag)
         context |= read_usage(conn, feature_name, reader.actor.viewer)
@@ -73,7 +73,11 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         flag=flag,
         env_types={linked["name"]: linked["type"] for linked in flag["environments"]},
         people={user["id"]: user["name"] for user in flag["collaborators"]["users"]},
-        changed={event["environment"]: event for event in reversed(context["events"]["events"])},
+        changed={
+            event["environment"]: event
+            for event in reversed(context["events"]["events"])
+            if not event["type"].startswith("change-")
+        },
         age=(datetime.now(UTC) - datetime.fromisoformat(flag["createdAt"])).days + 1,
         usage_shown=USAGE_SHOWN,
         state_of=state_of,
@@ -111,15 +115,16 @@ def copy_of(strategy: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in strategy.items() if name not in ("id", "sortOrder")}
 
 
-def form_choices(conn: Connection, reader: Reader, project_id: str, name: str) -> dict[str, Any]:
+def form_choices(conn: Connection, reader: Reader, project: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return what the forms of the page offer, if the reader may use them."""
+    project_id = project["id"]
     types = json.loads(flag_types.list_all(conn))["types"]
     choices: dict[str, Any] = {"types": types, "tag_types": [], "parents": [], "targets": []}
     if reader.may("UPDATE_FEATURE", project=project_id):
         choices["tag_types"] = json.loads(tag_types.list_all(conn))["tagTypes"]
-    if reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
+    if project["proposes"] or reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
         choices["parents"] = json.loads(dependencies.list_parents(conn, project_id, name) or "[]")[:PARENTS_OFFERED]
-    if reader.may("MOVE_FEATURE_TOGGLE", project=project_id):
+    if not reader.actor.protected and reader.may("MOVE_FEATURE_TOGGLE", project=project_id):
         choices["targets"] = [
             target
             for target in project_list.list_names(conn, reader.actor.viewer)

@@ -61,7 +61,7 @@ def show_integration(addon_id: str = "", error: BadRequest | None = None, **show
         closed = [type for type in stored["events"] if re.match(ADMIN_TYPES, type) and not reader.actor.is_admin]
         editable = not closed and reader.may("UPDATE_ADDON" if addon_id else "CREATE_ADDON")
         if addon_id and editable:
-            log = deliveries.log(conn, stored["id"], reader.actor.visible, {"limit": 10, "offset": 0})
+            log = deliveries.log(conn, stored["id"], reader.actor.visible, {"limit": 5, "offset": 0})
             shown["log"] = log and json.loads(log["body"])["integrationEvents"]
         shown["sent"] = deliveries.last_attempts(conn)
         shown["projects"] = project_list.names_by_id(conn, reader.actor.viewer)

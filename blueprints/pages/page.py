@@ -80,8 +80,11 @@ class Reader(Caller):
         return any("project" not in held or held["permission"] == "UPDATE_PROJECT_SEGMENT" for held in self.permissions)
 
     def may(self, *permissions: str, project: str | None = None, environment: str | None = None) -> bool:
-        """Return whether the user has at least one of these permissions, for controls that others do not see."""
-        return any(
+        """Return whether the user has at least one of these permissions, for controls that others do not see.
+
+        With an environment: to change flags there, which can need a change request.
+        """
+        return environment not in self.actor.protected and any(
             held["permission"] == "ADMIN"
             or (
                 held["permission"] in permissions
@@ -113,6 +116,7 @@ def require_reader(
             environment=environment,
             credential="user",
             list_projects=list_projects,
+            direct=False if project and not environment else None,
         )
     except (Forbidden, NotFound):
         # The page of the error has the menu too, if a user reads it.

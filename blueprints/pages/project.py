@@ -20,7 +20,7 @@ from sql.catalog import flag_types, tag_types
 from sql.database import Connection, connection, transaction
 from sql.flags import cleanup
 from sql.flags import search as flag_search
-from sql.projects import overview
+from sql.projects import change_request_lists, change_request_rights, overview
 from validators import load_or_400
 from validators.fields import OneOf, Text
 from validators.flags.core import TYPE_WORDS, TYPES
@@ -171,7 +171,25 @@ def read_tabs(conn: Connection, project_id: str, reader: Reader) -> dict[str, An
 def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str, Any]:
     """Return the overview of a project with its id, for the head of its pages."""
     found = overview.get(conn, project_id, reader.user_id) or abort(404)
-    return json.loads(found) | {"id": project_id, "version": found.version}
+    project = json.loads(found) | {"id": project_id, "version": found.version}
+    return project | own_requests(conn, project, reader.user_id)
+
+
+def own_requests(conn: Connection, project: Mapping[str, Any], user_id: int) -> dict[str, Any]:
+    """Return the part of the reader in change requests, if they are on anywhere in the project.
+
+    proposes: the environments in which they may propose changes. drafts: theirs. waiting: ids of requests for them.
+    """
+    places = [one["environment"] for one in project["environments"] if one["changeRequestsEnabled"]]
+    if not places:
+        return {"proposes": [], "drafts": [], "waiting": []}
+    may = change_request_rights.get_rights(conn, user_id, project["id"], places[0])
+    own = json.loads(change_request_lists.list_all(conn, project["id"], user_id, is_open=True, author=user_id))
+    return {
+        "proposes": places if may["may_submit"] else [],
+        "drafts": [one for one in own if one["state"] == "Draft"],
+        "waiting": change_request_lists.list_actionable(conn, project["id"], user_id, is_admin=may["is_admin"]),
+    }
 
 
 def search(

@@ -14,12 +14,20 @@ from rules.project_access import WRITE
 from sql.catalog import context_fields
 from sql.catalog import environments as all_environments
 from sql.database import Connection, connection
-from sql.people import user_records
-from sql.projects import access, environments
+from sql.people import roles, user_records
+from sql.projects import access, change_requests, environments
 from sql.projects import list as project_list
 from sql.tokens import api_tokens
 
 bp = Blueprint("project_admin", __name__)
+
+# The body that creates the role. No predefined role has these permissions.
+REVIEWER: dict[str, Any] = {
+    "name": "Reviewer",
+    "description": "May approve and apply change requests.",
+    "type": "custom",
+    "permissions": [{"name": "APPROVE_CHANGE_REQUEST"}, {"name": "APPLY_CHANGE_REQUEST"}],
+}
 
 
 @bp.get("/projects/<project_id>/access")
@@ -46,13 +54,13 @@ def show_access(project_id: str) -> Response:
 
 
 def grantable_roles(
-    conn: Connection, project_id: str, reader: Reader, roles: list[dict[str, Any]]
+    conn: Connection, project_id: str, reader: Reader, granted: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the roles that the reader can give, by the rule of rules.project_access.replace_grants()."""
     if reader.actor.is_admin:
-        return roles
-    excess = access.list_excess_roles(conn, project_id, reader.user_id, [role["id"] for role in roles])
-    return [role for role in roles if role["id"] not in excess]
+        return granted
+    excess = access.list_excess_roles(conn, project_id, reader.user_id, [role["id"] for role in granted])
+    return [role for role in granted if role["id"] not in excess]
 
 
 def list_holders(holders: dict[str, Any], users: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -116,4 +124,7 @@ def show_settings(project_id: str) -> Response:
         project = read_tabs(conn, project_id, reader)
         newest = newest_change(conn, reader, project["version"], "project-updated", {}, project=project_id)
         fields = json.loads(context_fields.list_all(conn))
-    return page("project/settings.html", project=project, stickiness=stickiness_choices(fields), **newest)
+        protection = json.loads(change_requests.list_config(conn, project_id))
+        reviewer = REVIEWER if reader.may("ADMIN") and not roles.is_taken(conn, REVIEWER["name"]) else None
+    choices = {"stickiness": stickiness_choices(fields), "protection": protection, "reviewer": reviewer}
+    return page("project/settings.html", project=project, **choices, **newest)

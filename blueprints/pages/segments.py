@@ -11,9 +11,11 @@ from blueprints.pages.newest_change import newest_change
 from blueprints.pages.page import Reader, page, require_reader
 from rules.access import id_in_path
 from serving.request_data import load_query
+from sql.access import list_protected
 from sql.catalog import context_fields, segment_strategies, segments
 from sql.database import Connection, connection
 from sql.projects import list as project_list
+from sql.projects.change_request_rights import get_rights
 
 bp = Blueprint("segments", __name__)
 
@@ -52,12 +54,15 @@ def show_segment(segment_id: str) -> Response:
         reader = require_reader(conn, list_projects=True)
         query = load_query(ListQuery)
         segment = segments.get(conn, number, reader.actor.viewer) or abort(404, "No segment has that id.")
+        # None: also the places where the reader holds SKIP_CHANGE_REQUEST.
+        protected = list_protected(conn, None, segment=number)
+        places = [place for place in protected if get_rights(conn, reader.user_id, *place)["may_submit"]]
         found = segment_strategies.list_strategies(conn, number, reader.actor.viewer)
         choices = form_choices(conn, reader, "UPDATE_SEGMENT")
         choices |= newest_change(conn, reader, segment.version, "segment-updated", {"id": number})
     record = json.loads(segment)
     uses = slice_of(json.loads(found or '{"strategies": []}')["strategies"], query["offset"])
-    return page("admin/segment.html", record=record, is_new=False, describe=describe, **choices, **uses)
+    return page("admin/segment.html", record=record, is_new=False, places=places, describe=describe, **choices, **uses)
 
 
 def form_choices(conn: Connection, reader: Reader, permission: str) -> dict[str, Any]:

@@ -47,9 +47,8 @@ class Preview(StrategyInput):
 def show_new_strategy(project_id: str, feature_name: str, environment: str) -> Response:
     """Show the form of a new strategy. The parameter type names its strategy type: a gradual rollout by default."""
     with connection() as conn:
-        reader = require_reader(conn, "CREATE_FEATURE_STRATEGY", project=project_id, environment=environment)
+        reader, project = require_editor(conn, "CREATE_FEATURE_STRATEGY", project_id, environment)
         found = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
-        project = read_project(conn, project_id, reader)
         context = form_context(conn, reader, project, feature_name, environment)
     every = json.loads(found)
     warning = without_effect(None, context["strategy"], rows_of(every, {}, datetime.now(UTC)))
@@ -60,14 +59,11 @@ def show_new_strategy(project_id: str, feature_name: str, environment: str) -> R
 def show_strategy(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Show the form that edits a strategy or a ramp plan. It sends everything that PUT would remove otherwise."""
     with connection() as conn:
-        reader = require_reader(
-            conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment, list_projects=True
-        )
+        reader, project = require_editor(conn, "UPDATE_FEATURE_STRATEGY", project_id, environment)
         found = strategies.get(conn, project_id, feature_name, environment, strategy_id) or abort(404, NO_STRATEGY)
         every = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_STRATEGY)
         rows = rows_of(json.loads(every), {}, datetime.now(UTC))
         row = next((row for row in rows if strategy_id in row.ids), None) or abort(404, NO_STRATEGY)
-        project = read_project(conn, project_id, reader)
         context = form_context(conn, reader, project, feature_name, environment, row.plan or row.strategy)
         context |= newest_change(
             conn, reader, found.version, STRATEGY, {"id": strategy_id}, feature=feature_name, environment=environment
@@ -80,13 +76,22 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
 def describe_strategy(project_id: str, feature_name: str, environment: str) -> Response:
     """Return the sentence for the strategy in the body, which the form shows while somebody types. Changes nothing."""
     with connection() as conn:
-        reader = require_reader(
-            conn, "CREATE_FEATURE_STRATEGY", "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment
-        )
+        reader = require_reader(conn, project=project_id)
         every = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_FLAG_THERE)
         found = list_segments(conn, reader, [], project_id)
     names = {one["id"]: one["name"] for one in found}
     return page("flag/preview.html", **preview_of_body(names, rows_of(json.loads(every), names, datetime.now(UTC))))
+
+
+def require_editor(
+    conn: Connection, permission: str, project_id: str, environment: str
+) -> tuple[Reader, dict[str, Any]]:
+    """Return the reader and the project. Raise 403 unless they may save a strategy or propose it."""
+    reader = require_reader(conn, project=project_id, list_projects=True)
+    project = read_project(conn, project_id, reader)
+    if environment not in project["proposes"]:
+        reader = require_reader(conn, permission, project=project_id, environment=environment, list_projects=True)
+    return reader, project | {"may_save": reader.may(permission, project=project_id, environment=environment)}
 
 
 def preview_of_body(names: dict[int, str], rows: Sequence[Row]) -> dict[str, Any]:
@@ -146,6 +151,7 @@ def form_context(
     more, until = ([(one.percent, one.at) for one in plan.steps[1:]], plan.until) if plan else ([], None)
     return {
         "project": project,
+        "may_save": project["may_save"],
         "flag_name": flag,
         "environment": json.loads(environments.get(conn, environment) or abort(404)),
         "strategy": strategy | {"name": name},

@@ -152,22 +152,23 @@ async function find(form) {
 
 // What a form sends: method, path and body. Without a record, return what find() does.
 async function requestOf(form) {
-  const { body: fixed, plan, selected, path, only, send: method } = form.dataset;
+  const { body: fixed, plan, selected, path, only, send: method, proposal } = { ...form.dataset, ...form.pressed?.dataset };
   let body = fixed ? JSON.parse(fixed) : read(form);
   if (plan) {
     const { steps, until, replaces, name, parameters = {}, parameters: { groupId, stickiness } = {}, ...rest } = body;
     const isPlan = steps.length > 1 || steps[0]?.at || until;
-    if (isPlan) return { method: "POST", path: plan, body: { ...rest, steps, until, replaces, groupId, stickiness } };
-    body = { ...rest, name, parameters };
+    if (isPlan && !proposal) return { method: "POST", path: plan, body: { ...rest, steps, until, replaces, groupId, stickiness } };
+    body = { ...isPlan && { steps, until }, ...rest, name, parameters };
   }
   if (selected) body[selected] = selection().map((box) => box.value);
   const record = form.dataset.find ? await find(form) : body;
   if (only) body = body[only];
+  if (proposal) { const change = JSON.parse(proposal); body = { ...change, payload: { ...change.payload, ...body } }; }
   const isEmpty = method === "DELETE" || (!fixed && !Array.isArray(body) && Object.keys(body).length === 0);
   return record && { method, path: fill(path, record), body: isEmpty ? undefined : body };
 }
 
-let isLeaving = false;
+let isLeaving = false, previewing;
 // again: the question was answered already.
 async function send(form, again = false) {
   if (form.getAttribute("aria-busy") === "true") return;
@@ -198,7 +199,7 @@ async function send(form, again = false) {
 
 const expired = async (form) => await ask($("#expired")) && send(form, true);
 // The form of another copy of this page that sends the same request.
-const twin = ({ dataset: { path, send } }, page) => $$("form[data-send]", page).find((form) => form.dataset.path === path && form.dataset.send === send);
+const twin = ({ dataset: { path, send, proposal } }, page) => $$("form[data-send]", page).find(({ dataset }) => dataset.path === path && dataset.send === send && dataset.proposal === proposal);
 
 // Somebody else has changed the record of a form. Show the newest change of the page as it is now, and ask: see it, or overwrite.
 async function overtaken(form, page) {
@@ -216,7 +217,7 @@ async function overtaken(form, page) {
 
 // Show the result of a success.
 async function done(form, record, event) {
-  const { said = record.message ?? "Saved.", show, then } = form.dataset;
+  const { said = record.message ?? "Saved.", show, then } = { ...form.dataset, ...form.pressed?.dataset };
   const text = counted(form, said);
   form.closest("dialog")?.close();
   if (show) {
@@ -345,7 +346,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("submit", (event) => {
   if (event.target.matches("form[data-send]")) {
     event.preventDefault();
-    send(event.target);
+    send(Object.assign(event.target, { pressed: event.submitter }));
   } else if (event.target.method === "post" && !("download" in event.target.dataset)) {
     // A second click must not send a plain form twice. After a download, the page is still there.
     if (event.target.getAttribute("aria-busy")) event.preventDefault();
@@ -484,7 +485,6 @@ function weigh(list, control) {
   $(".share", list.parentElement).replaceChildren(...rows.map((row) => make("i", { style: `flex-grow: ${row.weight.value}` })));
 }
 
-let previewing;
 async function preview(form) {
   const number = previewing;
   const response = await fetch(form.dataset.preview, { method: "POST", headers: sendsJSON, body: JSON.stringify(read(form)) });

@@ -75,12 +75,14 @@ PAGES = """
 """
 # Requests for parts of Unleash that do not exist here, and for the flag default, as long as the UI knows no other: 404.
 MISSING = re.compile(
-    r"404 GET /api/admin/(auth/simple/settings|banners|insights/lifecycle|license/check|licensed-users"
-    r"|release-plan-templates|scim-settings|user-access-requests|projects/\S+/change-requests/.*"
+    r"404 GET /api/admin/(insights/lifecycle|license/check|licensed-users|release-plan-templates|scim-settings"
+    r"|user-access-requests|projects/Project/change-requests/config"
     r"|projects/checkout/features/default/parent-variants)(\?.*)?"
 )
-# Requests of users who read: of the profile for the name of their role, and of a selection of tokens.
-FORBIDDEN = re.compile(r"403 GET /api/admin/(roles(/\d+)?|api-tokens|projects/checkout/api-tokens)")
+# Requests of users who read: of the profile for the name of their role and the login, and of a selection of tokens.
+FORBIDDEN = re.compile(
+    r"403 GET /api/admin/(roles(/\d+)?|auth/simple/settings|api-tokens|projects/checkout/api-tokens)"
+)
 # Ends when the page has nothing to do, or two seconds later.
 IDLE = "return new Promise((done) => requestIdleCallback(done, { timeout: 2000 }))"
 # What a user without the root role Admin sees.

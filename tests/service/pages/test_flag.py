@@ -323,6 +323,37 @@ def test_archived_flag_can_be_revived_or_deleted(world: World, alice: Caller, vi
     open_page(alice, PAGE, 404)
 
 
+def test_page_of_a_protected_environment_offers_no_direct_change(world: World, alice: Caller, eve: Caller) -> None:
+    guarded = world.flag("guarded")
+    world.strategy(guarded, "production")
+    fixtures.insert(world.conn, "flag_dependencies", child_id=guarded, parent_id=world.flag("parent"))
+    world.member(world.project("hermes"), eve, 4)
+    page = "/projects/default/flags/guarded"
+    notice = "Changes here need a change request."
+    on = {("POST", f"{PROJECT}/features/guarded/environments/{name}/on") for name in ("development", "production")}
+    elsewhere = {
+        ("DELETE", f"{PROJECT}/features/guarded"),
+        *(
+            (method, f"{PROJECT}/features/guarded/{path}")
+            for method, path in (("POST", "dependencies"), ("DELETE", "dependencies/parent"), ("POST", "changeProject"))
+        ),
+    }
+    before = open_page(eve, page)
+    assert before.requests >= on | elsewhere
+    assert notice not in before.text
+    world.conn.execute("UPDATE project_environments SET required_approvals = 0 WHERE environment = 'production'")
+    after = open_page(eve, page)
+    here = f"{PROJECT}/features/guarded/environments/production"
+    gone = before.requests - after.requests
+    assert {(method, path) for method, path in gone if not path.startswith(here)} == elsewhere
+    assert not [path for _, path in after.requests if path.startswith(here)]
+    assert after.text.count(notice) == 1
+    form = open_page(eve, f"{page}/environments/production/strategies/new")
+    assert form.requests == {("POST", f"{PROJECT}/environments/production/change-requests")}
+    # Administrators change it directly.
+    assert open_page(alice, page).requests >= on
+
+
 def test_flag_is_cloned(world: World, alice: Caller) -> None:
     world.strategy(world.flag("checkout"))
     form = ".//dialog[@id='clone-flag']//form"

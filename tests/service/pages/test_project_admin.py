@@ -20,8 +20,9 @@ DEVELOPMENT = f"{API}/environments/development/default-strategy"
 
 def test_readers_see_the_tabs_that_they_may_use(alice: Caller, victor: Caller) -> None:
     tabs = [open_page(caller, PAGE).texts(".//nav[@aria-label='Project']/a") for caller in (alice, victor)]
-    assert tabs[0] == [*("Flags", "Clean up", "Environments", "Access", "API tokens", "Archive", "Settings")]
-    assert tabs[1] == ["Flags", "Clean up", "Environments", "Archive"]
+    tabs_of_all = ["Flags", "Clean up", "Change requests", "Environments"]
+    assert tabs[0] == [*tabs_of_all, "Access", "API tokens", "Archive", "Settings"]
+    assert tabs[1] == [*tabs_of_all, "Archive"]
 
 
 # --- Access -----------------------------------------------------------------------------------------------------------
@@ -210,6 +211,24 @@ def test_form_of_a_pattern_can_be_sent_as_it_is(alice: Caller) -> None:
         assert alice.put(f"{API}/settings", json={"featureNaming": sent}).status_code == 200
         fields = open_page(alice, f"{PAGE}/settings").fields(f".//form[@data-path='{API}/settings']")
         assert fields == {f"featureNaming.{name}": value for name, value in sent.items()}
+
+
+def test_change_requests_are_switched_on_and_the_role_reviewer_is_created(alice: Caller, eve: Caller) -> None:
+    config = f"{API}/environments/production/change-requests/config"
+    form = f".//form[@data-path='{config}']"
+    settings = open_page(eve, f"{PAGE}/settings")
+    assert settings.fields(form) == {"changeRequestsEnabled": "", "requiredApprovals": "1"}
+    assert not settings.all(f"{form}//input[@checked]")
+    assert ("POST", "/api/admin/roles") not in settings.requests
+    assert eve.put(config, json={"changeRequestsEnabled": True, "requiredApprovals": 2}).status_code == 204
+    settings = open_page(alice, f"{PAGE}/settings")
+    assert settings.fields(form)["requiredApprovals"] == "2"
+    assert settings.all(f"{form}//input[@checked]")
+    [button] = settings.all(".//form[@data-path='/api/admin/roles']")
+    created = alice.post("/api/admin/roles", json=json.loads(button.get("data-body", ""))).json["roles"]["id"]
+    role: Any = alice.get(f"/api/admin/roles/{created}").json
+    assert {item["name"] for item in role["permissions"]} == {"APPROVE_CHANGE_REQUEST", "APPLY_CHANGE_REQUEST"}
+    assert ("POST", "/api/admin/roles") not in open_page(alice, f"{PAGE}/settings").requests
 
 
 def test_project_is_archived_on_its_settings_and_revived_by_its_head(world: World, alice: Caller) -> None:

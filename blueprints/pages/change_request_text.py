@@ -1,0 +1,79 @@
+"""Change requests in words: whom one waits for, and what each of its changes would do."""
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any
+
+from blueprints.pages.constraints import describe, join
+from blueprints.pages.strategy_text import sentence
+from rules.change_request_actions import load_payload
+from rules.refusals import quantity
+
+Json = dict[str, Any]
+# What each change does, the key of its base, and the present record with the payload.
+TEXTS: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
+    "addStrategy": ("Add a strategy", "", lambda _, payload: payload),
+    "updateStrategy": ("Change a strategy", "strategy", lambda before, payload: before | without_id(payload)),
+    "deleteStrategy": ("Delete a strategy", "strategy", lambda *_: None),
+    "reorderStrategy": (
+        "Change the order of strategies",
+        "strategyIds",
+        lambda _, places: [one["id"] for one in sorted(places, key=itemgetter("sortOrder"))],
+    ),
+    "patchVariant": ("Change the variants of the flag", "variants", lambda _, payload: payload["variants"]),
+    "archiveFeature": ("Archive the flag in all environments", "", lambda *_: None),
+    "addDependency": ("Add a parent flag in all environments", "parents", lambda parents, one: [*parents, one]),
+    "deleteDependency": ("Remove all parent flags in all environments", "parents", lambda *_: None),
+    "updateSegment": ("Change the segment", "segment", lambda before, payload: before | without_id(payload)),
+    "deleteSegment": ("Delete the segment", "segment", lambda *_: None),
+}
+
+
+def without_id(payload: Json) -> Json:
+    """Return the payload of an update without the id of what it changes."""
+    return {key: value for key, value in payload.items() if key != "id"}
+
+
+def waits(request: Json) -> str:
+    """Return for whom or what a change request waits, or an empty text."""
+    missing = request["minApprovals"] - len(request["approvals"])
+    if request["state"] == "Scheduled" and request["schedule"]["status"] != "pending":
+        return f"{request['schedule']['status'].capitalize()}: {request['schedule']['reason']}"
+    return {
+        "Draft": "Only its author sees it.",
+        "In review": f"Waits for {quantity(missing, 'approval')} by others.",
+        "Approved": "Waits for somebody who may apply it.",
+    }.get(request["state"], "")
+
+
+def describe_change(change: Json, base: Json | None, names: Mapping[int, str]) -> Json:
+    """Return what a change does: a title, texts before and after it, and records for changes(). names: of segments."""
+    payload = load_payload(change["action"], change["payload"])
+    if change["action"] == "updateEnabled":
+        resumed = ", and resume the paused strategies" if payload["shouldActivateDisabledStrategies"] else ""
+        return {"title": f"Switch {'on' if payload['enabled'] else 'off'}{resumed}", "preData": None, "data": None}
+    title, key, result = TEXTS[change["action"]]
+    before = (base or {}).get(key)
+    after = result(before, payload)
+    texts = [text_of(key, one, before, names) for one in (before, after)]
+    if key in ("variants", "parents"):
+        before, after = ({one.get("name") or one["feature"]: one for one in items or ()} for items in (before, after))
+    records = {} if key == "strategyIds" else {"preData": before, "data": after}
+    shown = "" if texts[0] == texts[1] else texts[0]
+    return {"title": title, "before": shown, "after": texts[1], "preData": None, "data": None} | records
+
+
+def text_of(key: str, record: Any, before: Any, names: Mapping[int, str]) -> str:
+    """Return a part of the base, or what replaces it, in words. before: the part of the base."""
+    match key:
+        case "strategyIds":
+            return ", ".join(str(before.index(one) + 1) if one in before else "?" for one in record)
+        case "variants":
+            return ", ".join(f"{one['name']} {one['weight'] / 10:g} %" for one in record) or "none"
+        case "parents":
+            states = [f"{one['feature']} must be {'on' if one['enabled'] else 'off'}" for one in record or ()]
+            return join(states, "and")
+        case "segment":
+            return join([describe(one) for one in record["constraints"]], "and") or "all users" if record else ""
+        case _:
+            return sentence(record, names) + (" (paused)" if record["disabled"] else "") if record else ""

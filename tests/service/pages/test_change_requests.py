@@ -1,0 +1,172 @@
+"""The pages of change requests: the list, one request, and what the reader may do with it."""
+
+import json
+
+import pytest
+
+from tests.support import fixtures, segments
+from tests.support.page import open_page
+from tests.support.teams import Team
+from tests.support.world import Caller, World
+
+PAGE = "/projects/shop/change-requests"
+
+
+@pytest.fixture
+def team(world: World) -> Team:
+    return Team(world)
+
+
+def test_list_says_for_whom_a_request_waits(team: Team) -> None:
+    number = team.sent()
+    people = team.people
+    page = open_page(people["reviewer"], PAGE)
+    assert page.links[f"Change request {number}"] == f"{PAGE}/{number}"
+    assert "In review Waits for 1 approval by others. It waits for you." in page.text
+    assert page.links["Change requests 1"] == PAGE
+    assert "It waits for you." not in open_page(people["author"], PAGE).text
+    assert "It waits for you." not in open_page(people["applier"], PAGE).text
+    team.move(number, "Approved")
+    assert "It waits for you." not in open_page(people["reviewer"], PAGE).text
+    assert "Approved Waits for somebody who may apply it. It waits for you." in open_page(people["applier"], PAGE).text
+    assert open_page(people["author"], f"{PAGE}/closed").texts(".//tbody//td") == []
+    team.move(number, "Applied")
+    assert open_page(people["author"], PAGE).texts(".//tbody//td") == []
+    assert f"Change request {number}" in open_page(people["author"], f"{PAGE}/closed").text
+
+
+@pytest.mark.parametrize(
+    ("steps", "person", "buttons"),
+    [
+        ((), "author", {"Send to review", "Rename", "Delete draft…"}),
+        (("In review",), "author", {"Withdraw to draft", "Cancel…", "Rename"}),
+        (("In review",), "reviewer", {"Approve", "Reject…"}),
+        (("In review",), "applier", set()),
+        (("In review", "Approved"), "reviewer", {"Reject…"}),
+        (("In review", "Approved"), "applier", {"Apply", "Schedule…"}),
+        (("In review", "Approved", "Scheduled"), "applier", {"Apply", "Schedule…"}),
+        (("In review", "Approved", "Scheduled"), "author", {"Cancel…", "Rename"}),
+        (("In review", "Approved", "Applied"), "applier", set()),
+        (("In review", "Approved", "Applied"), "author", set()),
+    ],
+)
+def test_buttons_are_those_of_the_person_and_the_state(
+    team: Team, steps: tuple[str, ...], person: str, buttons: set[str]
+) -> None:
+    number = team.propose().json["id"]
+    if steps:
+        team.move(number, *steps)
+    page = open_page(team.people[person], f"{PAGE}/{number}")
+    assert set(page.texts(".//div[@class='head']//button")) == buttons
+
+
+def test_changes_are_shown_in_the_words_of_the_flag(team: Team, world: World) -> None:
+    first, last = (
+        world.strategy(team.flags["two"], "production", sort_order=place, parameters={"rollout": share})
+        for place, share in enumerate(("25", "50"))
+    )
+    variants = [{"name": name, "weight": 500} for name in ("red", "blue")]
+    order = [{"id": last, "sortOrder": 1}, {"id": first, "sortOrder": 2}]
+    changes = [
+        ("updateEnabled", {"enabled": False}, "Switch off"),
+        ("addStrategy", {"name": "default"}, "Add a strategy : On for everybody"),
+        (
+            "updateStrategy",
+            {"id": first, "parameters": {"rollout": "30"}},
+            "Change a strategy : On for 25 % of users → On for 30 % of users",
+        ),
+        ("updateStrategy", {"id": first, "title": "Half"}, "Change a strategy : On for 25 % of users"),
+        ("deleteStrategy", {"id": last}, "Delete a strategy : On for 50 % of users"),
+        ("reorderStrategy", order, "Change the order of strategies : 1, 2 → 2, 1"),
+        ("patchVariant", {"variants": variants}, "Change the variants of the flag : none → blue 50 %, red 50 %"),
+        ("addDependency", {"feature": "shop-one"}, "Add a parent flag in all environments : shop-one must be on"),
+        ("deleteDependency", None, "Remove all parent flags in all environments"),
+        ("archiveFeature", None, "Archive the flag in all environments"),
+    ]
+    bodies = [{"feature": "shop-two", "action": action, "payload": payload} for action, payload, _ in changes]
+    number = team.propose(*bodies).json["id"]
+    page = open_page(team.people["author"], f"{PAGE}/{number}")
+    texts = page.texts(".//ol[@class='panel lines']/li/div/span")
+    assert texts == [text for _, _, text in changes]
+    assert "share 25 % → 30 %" in page.text
+
+
+def test_long_values_are_shown_to_their_end(team: Team) -> None:
+    values = [f"customer-{number}" for number in range(200)]
+    constraint = {"contextName": "userId", "operator": "IN", "values": values}
+    payload = {"name": "default", "constraints": [constraint]}
+    number = team.propose({"feature": "shop-two", "action": "addStrategy", "payload": payload}).json["id"]
+    assert "customer-199" in open_page(team.people["author"], f"{PAGE}/{number}").text
+
+
+def test_page_of_a_flag_proposes_what_the_reader_may_not_change(team: Team, world: World, alice: Caller) -> None:
+    for place in ("production", "production", "development"):
+        world.strategy(team.flags["two"], place)
+    fixtures.insert(world.conn, "flag_dependencies", child_id=team.flags["two"], parent_id=team.flags["one"])
+    path = "/api/admin/projects/shop/environments/production/change-requests"
+    author = team.people["author"]
+    page = open_page(author, "/projects/shop/flags/shop-two")
+    forms = [form for form in page.all(".//form[@data-body]") if form.get("data-path") == path]
+    bodies = [json.loads(form.get("data-body", "")) for form in forms]
+    actions = [
+        "archiveFeature",
+        "addStrategy",
+        "updateEnabled",
+        "deleteDependency",
+        *["deleteStrategy", "updateStrategy"] * 2,
+    ]
+    assert sorted(body["action"] for body in bodies) == sorted([*actions, "reorderStrategy", "reorderStrategy"])
+    for body in bodies:
+        assert author.post(path, json=body).status_code == 200, body
+    notice = "Your draft in production has 10 changes. Send it to review when it is complete."
+    assert notice in open_page(author, "/projects/shop/flags/shop-one").text
+    assert notice in open_page(author, "/projects/shop").text
+    assert notice not in open_page(team.people["member"], "/projects/shop").text
+    proposals = {json.loads(form.get("data-proposal", ""))["action"] for form in page.all(".//form[@data-proposal]")}
+    assert proposals == {"patchVariant", "addDependency"}
+    outsider = open_page(world.user("Otto"), "/projects/shop/flags/shop-two")
+    assert [request for request in outsider.requests if request[1] == path] == []
+    admin = open_page(alice, "/projects/shop/flags/shop-two")
+    assert [text for text in admin.texts(".//button[@data-proposal]")] == ["Add to change request"] * 2
+
+
+def test_form_of_a_strategy_proposes_beside_or_instead_of_saving(team: Team, world: World, alice: Caller) -> None:
+    strategy = world.strategy(team.flags["one"], "production")
+    path = "/projects/shop/flags/shop-one/environments/production/strategies"
+    for end, action in (("new", "addStrategy"), (strategy, "updateStrategy")):
+        form = open_page(team.people["author"], f"{path}/{end}")
+        assert form.texts(".//div[@class='foot']//button") == ["Add to change request"]
+        assert action in form.all(".//form")[0].get("data-proposal", "")
+        buttons = open_page(alice, f"{path}/{end}").texts(".//div[@class='foot']//button")
+        assert buttons == ["Save in production", "Add to change request"]
+    open_page(world.user("Otto"), f"{path}/new", 403)
+
+
+def test_segment_in_use_is_changed_by_a_change_request(team: Team, world: World, alice: Caller) -> None:
+    segment = segments.make(alice, project="shop")
+    strategy = world.strategy(team.flags["one"], "production")
+    fixtures.insert(world.conn, "strategy_segments", strategy_id=strategy, segment_id=segment)
+    page = open_page(team.people["author"], f"/admin/segments/{segment}")
+    assert page.texts(".//div[@class='foot']//button") == ["Add to change request of shop in production"]
+    payload = {"id": segment, "name": "Staff", "project": "shop", "constraints": []}
+    proposal = json.loads(page.all(".//form[@data-proposal]")[0].get("data-proposal", ""))
+    number = team.propose(proposal | {"payload": payload}).json["id"]
+    assert open_page(world.user("Otto"), f"/admin/segments/{segment}").requests == set()
+    assert "Change the segment" in open_page(team.people["author"], f"{PAGE}/{number}").text
+
+
+def test_conflict_and_default_strategy_are_shown(team: Team, world: World) -> None:
+    number = team.propose(team.change("one"), team.change("two")).json["id"]
+    page = open_page(team.people["author"], f"{PAGE}/{number}")
+    assert page.text.count("so it gets the default strategy.") == 2
+    world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'shop-two'")
+    page = open_page(team.people["author"], f"{PAGE}/{number}")
+    assert page.texts(".//div[@class='notice bad']") == ["The flag is archived."]
+
+
+def test_proposal_is_no_change_of_the_environment(team: Team) -> None:
+    team.sent()
+    page = open_page(team.people["author"], "/projects/shop/flags/shop-one")
+    assert any("proposed a change of it" in text for text in page.texts(".//ol[@class='log']/li"))
+    assert page.texts(".//th/div[@class='small quiet']") == []
+    assert "Your draft" not in page.text
