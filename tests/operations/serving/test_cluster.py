@@ -156,7 +156,10 @@ class Cluster:
         # The users of the programs read their files.
         self._folder.chmod(0o755)
         if AS_POSTGRES:
-            subprocess.run(["chown", "-R", "postgres:postgres", self._folder], check=True)
+            # Not the files of etcd, which renames them at the same time.
+            others = [path for path in self._folder.iterdir() if not path.name.startswith("etcd")]
+            subprocess.run(["chown", "postgres:postgres", self._folder], check=True)
+            subprocess.run(["chown", "-R", "postgres:postgres", *others], check=True)
         (self._folder / "flags.pem").chmod(0o644)
         for node in self.nodes:
             node.start()
