@@ -116,16 +116,18 @@ def new_change(conn: Connection, actor: Actor, project: str, environment: str, c
 
 def conflicts(conn: Connection, project: str, environment: str, changes: Sequence[Change]) -> list[str | None]:
     """Return for each change why it does not fit any more, or None."""
+    return compare(conn, project, environment, changes)[0]
+
+
+def compare(
+    conn: Connection, project: str, environment: str, changes: Sequence[Change]
+) -> tuple[list[str | None], dict[str, Json]]:
+    """Return conflicts(), and the addition of the default strategy to each flag that will get it, by name."""
     state = read_state(conn, project, environment, changes)
     defaults = gets_default(state, changes)
-    return [conflict(state, project, change, defaults) for change in changes]
-
-
-def default_changes(conn: Connection, project: str, environment: str, changes: Sequence[Change]) -> dict[str, Json]:
-    """Return the addition of the default strategy to each flag that gets it when the changes are applied, by name."""
-    state = read_state(conn, project, environment, changes)
-    found = [state.flags[id] for id in gets_default(state, changes)]
-    return {flag["name"]: {"action": "addStrategy", "payload": default_strategy(flag)} for flag in found}
+    found = [conflict(state, project, change, defaults) for change in changes]
+    added = [state.flags[id] for id in defaults]
+    return found, {flag["name"]: {"action": "addStrategy", "payload": default_strategy(flag)} for flag in added}
 
 
 def apply_changes(conn: Connection, actor: Actor, project: str, environment: str, changes: Sequence[DictRow]) -> None:

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict, Forbidden, NotFound
 
 from rules.access import SYSTEM, Actor, id_in_path
-from rules.change_request_actions import conflicts, default_changes, new_change
+from rules.change_request_actions import compare, new_change
 from rules.projects import hold_project
 from sql import events
 from sql.database import Connection
@@ -109,9 +109,8 @@ def read_with_conflicts(conn: Connection, actor: Actor, project: str, request_id
     more: Json = {}
     if request["state"] in OPEN:
         changes = change_requests.list_changes(conn, request_id)
-        found = conflicts(conn, project, request["environment"], changes)
+        found, defaults = compare(conn, project, request["environment"], changes)
         texts = {change["id"]: text for change, text in zip(changes, found, strict=True) if text}
-        defaults = default_changes(conn, project, request["environment"], changes)
         more = {"conflicts": texts, "defaults": {name: {"defaultChange": one} for name, one in defaults.items()}}
     return change_request_lists.get(conn, project, request_id, actor.user_id, **more) or abort(404, UNKNOWN)
 

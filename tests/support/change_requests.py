@@ -56,7 +56,7 @@ def conflicts(world: World, request: int, place: tuple[str, str] = PLACE) -> lis
 def defaults(world: World, request: int) -> dict[str, Any]:
     """The default change of each flag."""
     with world.app.app_context(), connection() as conn:
-        return actions.default_changes(conn, *PLACE, changes_of(world, request))
+        return actions.compare(conn, *PLACE, changes_of(world, request))[1]
 
 
 def apply(world: World, caller: Caller, request: int, place: tuple[str, str] = PLACE) -> None:

@@ -46,7 +46,7 @@ TABLE = """
     GET /api/admin/projects/<project_id>/change-requests/scheduled                                   hermes   200    200  200     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/change-requests/scheduled                                   apollo   200    200  404     200   200  200    403     403       401       -
     GET /api/admin/projects/<project_id>/change-requests/scheduled                                   nowhere  404    404  404     404   404  404    403     403       401       -
-    GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         default  200    404  404     404   404  404    403     403       401       14
+    GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         default  200    404  404     404   404  404    403     403       401       9
     GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         hermes   200    404  404     404   404  404    403     403       401       -
     GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         apollo   200    404  404     404   404  404    403     403       401       -
     GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         nowhere  404    404  404     404   404  404    403     403       401       -
