@@ -28,7 +28,7 @@ CLAIM = """
                AND EXISTS (
                     SELECT FROM deliveries
                      WHERE integration_id = integrations.id AND next_at <= statement_timestamp())
-             ORDER BY blocked_until
+             ORDER BY blocked_until, id
              LIMIT 1
                FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING id, blocked_until, provider, parameters
