@@ -19,7 +19,9 @@ from sql.flags import transfer
 OTHER = "This segment exists here with other constraints. The flags use it as it is."
 
 
-def use_segments(conn: Connection, actor: Actor, project: DictRow, document: Document, findings: Findings) -> None:
+def use_segments(
+    conn: Connection, actor: Actor, project: DictRow, environment: str, document: Document, findings: Findings
+) -> None:
     """Give the strategies of a document the ids that their segments have here. Create missing segments.
 
     Add an error for flags with a segment that cannot be created.
@@ -30,7 +32,7 @@ def use_segments(conn: Connection, actor: Actor, project: DictRow, document: Doc
         for number in document.segments.keys() & strategy["segments"]:
             users[number].add(flag)
     names = {document.segments[number]["name"] for number in users}
-    existing = transfer.hold_segments(conn, names, project["id"]) if names else {}
+    existing = transfer.hold_segments(conn, names, project["id"], environment) if names else {}
     for number, flags in users.items():
         segment = document.segments[number]
         found = existing.get(segment["name"])

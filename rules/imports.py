@@ -154,7 +154,7 @@ def write(
 ) -> None:
     """Write the flags of a document from check_document(). known: those that exist, locked."""
     add_missing_catalog(conn, actor, document, findings)
-    use_segments(conn, actor, project, document, findings)
+    use_segments(conn, actor, project, environment, document, findings)
     tags = [(flag.name, tag) for flag in document.flags for tag in flag.tags or ()]
     check_tag_types(conn, tags, "featureTags", findings.refuse)
     by_name = {flag["name"]: flag for flag in known}

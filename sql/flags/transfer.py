@@ -225,16 +225,21 @@ def lock_imports(conn: Connection, project: str) -> None:
     run(conn, LOCK_IMPORTS, {"project": project})
 
 
+# Those of the default strategy too, because locking all by id prevents deadlocks.
 HOLD_SEGMENTS = """
     SELECT id, name, constraints
       FROM segments
-     WHERE name = ANY(%(names)s::text[])
+     WHERE (name = ANY(%(names)s::text[]) OR id IN (
+            SELECT json_array_elements_text(default_strategy -> 'segments')::integer
+              FROM project_environments
+             WHERE (project_environments.project_id, environment) = (%(project)s, %(environment)s)))
        AND (project_id IS NULL OR project_id = %(project)s)
      ORDER BY id
        FOR SHARE
 """
 
 
-def hold_segments(conn: Connection, names: Collection[str], project: str) -> dict[str, DictRow]:
+def hold_segments(conn: Connection, names: Collection[str], project: str, environment: str) -> dict[str, DictRow]:
     """Lock the segments with these names that the project can use FOR SHARE. Return id and constraints by name."""
-    return {row["name"]: row for row in rows(conn, HOLD_SEGMENTS, {"names": list(names), "project": project})}
+    params = {"names": list(names), "project": project, "environment": environment}
+    return {row["name"]: row for row in rows(conn, HOLD_SEGMENTS, params)}

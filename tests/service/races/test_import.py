@@ -7,9 +7,10 @@ import pytest
 
 from rules.imports import PART
 from sql.database import connect, value
-from tests.support.documents import IMPORT, VALIDATE, body, document, happened, strategy, validated
+from tests.support.documents import IMPORT, VALIDATE, body, document, happened, state, strategy, validated
 from tests.support.instance import ADMIN_KEY
 from tests.support.races import at_once, statuses, wait_for
+from tests.support.segments import KEPT, make
 from tests.support.world import Caller, refused
 
 
@@ -41,6 +42,27 @@ def test_the_second_import_finds_the_flags_of_the_first(world, admin, conn, gate
         ("features-imported", None),
         ("features-imported", None),
     ]
+
+
+def test_an_import_locks_all_segments_by_id(admin, conn, gate, project):
+    first, last = (make(admin, f"{project}-{number}", project=project) for number in (1, 2))
+    path = f"/api/admin/projects/{project}/environments/development/default-strategy"
+    assert admin.post(path, json={"name": "flexibleRollout", "segments": [first]}).status_code == 200
+    named = [{"id": 7, "name": f"{project}-2", "constraints": [KEPT]}]
+    # The second flag is on without a strategy, so it gets the default strategy.
+    names = [f"{project}-flag", f"{project}-other"]
+    uses = {"featureStrategies": [strategy(names[0], segments=[7])], "segments": named}
+    data = document(*names, **uses, featureEnvironments=[state(names[1], enabled=True)])
+    with ThreadPoolExecutor(1) as threads:
+        with gate.transaction():
+            gate.execute("SELECT FROM segments WHERE id = %s FOR UPDATE", [first])
+            imported = threads.submit(admin.post, IMPORT, json=body(data, project))
+            wait_for(conn, [imported])
+            # The import waits for the first segment and has no lock on the last one.
+            gate.execute("SELECT FROM segments WHERE id = %s FOR UPDATE NOWAIT", [last])
+        assert imported.result().status_code == 200
+    found = conn.execute("SELECT DISTINCT segment_id FROM strategy_segments ORDER BY segment_id").fetchall()
+    assert {first, last} <= {row["segment_id"] for row in found}
 
 
 def test_a_name_taken_during_an_import_is_an_error(admin, conn, queue, project, types):
