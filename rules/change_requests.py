@@ -103,15 +103,18 @@ def refuse_state(request: DictRow, states: Sequence[str], what: str) -> None:
         raise Conflict(f"A change request in state {request['state']} cannot {what}.")
 
 
-def read_with_conflicts(conn: Connection, actor: Actor, project: str, request_id: int) -> str:
-    """Return a request as JSON text, with the conflicts and default changes of an open one. Raise 404 as lock()."""
+def read_with_conflicts(conn: Connection, actor: Actor, project: str, request_id: int, *, bases: bool = False) -> str:
+    """Return a request as JSON text, with the conflicts and default changes of an open one. Raise 404 as lock().
+
+    bases: each change also has its base.
+    """
     request = change_requests.find(conn, project, request_id, actor.user_id) or abort(404, UNKNOWN)
-    more: Json = {}
+    more: Json = {"bases": bases}
     if request["state"] in OPEN:
         changes = change_requests.list_changes(conn, request_id)
         found, defaults = compare(conn, project, request["environment"], changes)
         texts = {change["id"]: text for change, text in zip(changes, found, strict=True) if text}
-        more = {"conflicts": texts, "defaults": {name: {"defaultChange": one} for name, one in defaults.items()}}
+        more |= {"conflicts": texts, "defaults": {name: {"defaultChange": one} for name, one in defaults.items()}}
     return change_request_lists.get(conn, project, request_id, actor.user_id, **more) or abort(404, UNKNOWN)
 
 

@@ -13,6 +13,7 @@ from rules.access import Actor
 from rules.constraints import check_strategies
 from rules.import_documents import Document, Findings, ImportedFlag, Json
 from rules.instance_limits import unique_or_409
+from rules.strategy_parameters import filled_parameters
 from rules.variants import replace_variants
 from sql.database import Connection
 from sql.flags import environments, strategies, variants
@@ -122,7 +123,7 @@ def as_wanted_strategy(flag: DictRow, strategy: Json, position: int) -> Json:
         **{key: strategy[key] for key in ("name", "title", "disabled", "constraints", "variants")},
         "id": strategy.get("id"),
         "sortOrder": strategy.get("sortOrder", position),
-        "parameters": strategy_rules.filled_parameters(flag, strategy),
+        "parameters": filled_parameters(flag, strategy),
         "segments": sorted(strategy["segments"]),
     }
 

@@ -14,8 +14,8 @@ from flask import abort
 from psycopg.rows import DictRow
 
 from rules.access import Actor
-from rules.strategies import NO_STRATEGY, filled_parameters, replace_strategies
-from rules.strategy_parameters import PERCENTAGE
+from rules.strategies import NO_STRATEGY, replace_strategies
+from rules.strategy_parameters import PERCENTAGE, filled_parameters
 from sql.database import Connection
 from sql.flags.strategies import list_by_flag
 from validators.catalog.constraints import DATE_OPERATORS, utc_text, with_utc_date

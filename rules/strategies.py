@@ -17,13 +17,14 @@ from rules.access import Actor, require_parts
 from rules.constraints import check_strategies, check_strategy
 from rules.flags import flag_event, lock_flag, refuse_unknown
 from rules.refusals import Refuse, quantity, raise_error
+from rules.strategy_parameters import changed_strategy, filled_parameters
 from rules.variants import in_order
 from sql import events
 from sql.catalog.segments import hold_usable_segments
 from sql.catalog.strategy_types import hold_strategy_types
 from sql.database import Connection
 from sql.flags import environments, strategies, strategy_order, variants
-from validators.flags.strategies import CHANGEABLE, with_defaults
+from validators.flags.strategies import CHANGEABLE
 
 Strategy = Mapping[str, Any]
 
@@ -198,24 +199,12 @@ def insert_strategies(
     return added
 
 
-def filled_parameters(flag: DictRow, strategy: Strategy) -> dict[str, str]:
-    """Return the parameters of a strategy. A gradual rollout gets defaults for the omitted ones."""
-    return with_defaults(
-        strategy["name"], strategy["parameters"], flag=flag["name"], stickiness=flag["default_stickiness"]
-    )
-
-
 def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy) -> DictRow:
     """Change a strategy as StrategyChange loads it, and return it as read(). Raise 400 if it is invalid."""
     before = strategy["record"]
-    after = before | dict(change)
-    # Our choice: a new type begins with its own parameters. Those of the old type mean nothing to it.
-    if after["name"] != before["name"] and "parameters" not in change:
-        after["parameters"] = {}
-    # Check before the defaults are added: the request is not to blame for an old default stickiness of the project.
-    check_strategy(conn, after, flag["project_id"], before)
-    if "name" in change or "parameters" in change:
-        after["parameters"] = filled_parameters(flag, after)
+    # Check it without defaults: the request is not to blame for an old default stickiness of the project.
+    check_strategy(conn, changed_strategy(before, change), flag["project_id"], before)
+    after = changed_strategy(before, change, flag)
     if after == before:
         return strategy
     if after["disabled"]:

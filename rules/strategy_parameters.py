@@ -1,4 +1,4 @@
-"""Check the parameters of strategies.
+"""Check the parameters of strategies, and add defaults to them.
 
 A parameter that a strategy keeps unchanged is not checked, so that every stored strategy can be sent back.
 """
@@ -10,12 +10,34 @@ from typing import Any
 
 from evaluation.addresses import network_of
 from rules.stickiness import stickiness_problems
+from validators.flags.strategies import with_defaults
 
 ITEM_MAX = 500
 PERCENTAGE = re.compile("100|[1-9]?[0-9]")
 # An address, or a network with the number of its bits: not all SDKs support other masks.
 ADDRESS = re.compile(r"[0-9A-Fa-f:.]+(/(0|[1-9][0-9]*))?")
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+
+
+def filled_parameters(flag: Mapping[str, Any], strategy: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters of a strategy. A gradual rollout gets defaults for the omitted ones."""
+    return with_defaults(
+        strategy["name"], strategy["parameters"], flag=flag["name"], stickiness=flag["default_stickiness"]
+    )
+
+
+def changed_strategy(
+    before: Mapping[str, Any] | None, change: Mapping[str, Any], flag: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return a strategy after a change as StrategyChange loads it, with default parameters if the flag is given."""
+    before = before or {}
+    after = {**before, **change}
+    # Our choice: a new type begins with its own parameters. Those of the old type mean nothing to it.
+    if after["name"] != before.get("name") and "parameters" not in change:
+        after["parameters"] = {}
+    if flag and ("name" in change or "parameters" in change):
+        after["parameters"] = filled_parameters(flag, after)
+    return after
 
 
 def parameter_problems(

@@ -8,30 +8,30 @@ from blueprints.pages.constraints import describe, join
 from blueprints.pages.strategy_text import sentence
 from rules.change_request_actions import load_payload
 from rules.refusals import quantity
+from rules.strategy_parameters import changed_strategy
 
 Json = dict[str, Any]
-# What each change does, the key of its base, and the present record with the payload.
-TEXTS: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
-    "addStrategy": ("Add a strategy", "", lambda _, payload: payload),
-    "updateStrategy": ("Change a strategy", "strategy", lambda before, payload: before | without_id(payload)),
+# What each change does, the key of its base, and what the present record and the payload become in the flag.
+TEXTS: dict[str, tuple[str, str, Callable[[Any, Any, Json], Any]]] = {
+    "addStrategy": ("Add a strategy", "", changed_strategy),
+    "updateStrategy": ("Change a strategy", "strategy", changed_strategy),
     "deleteStrategy": ("Delete a strategy", "strategy", lambda *_: None),
     "reorderStrategy": (
         "Change the order of strategies",
         "strategyIds",
-        lambda _, places: [one["id"] for one in sorted(places, key=itemgetter("sortOrder"))],
+        lambda _, places, __: [one["id"] for one in sorted(places, key=itemgetter("sortOrder"))],
     ),
-    "patchVariant": ("Change the variants of the flag", "variants", lambda _, payload: payload["variants"]),
+    "patchVariant": ("Change the variants of the flag", "variants", lambda _, payload, __: payload["variants"]),
     "archiveFeature": ("Archive the flag in all environments", "", lambda *_: None),
-    "addDependency": ("Add a parent flag in all environments", "parents", lambda parents, one: [*parents, one]),
+    "addDependency": (
+        "Add a parent flag in all environments",
+        "parents",
+        lambda parents, one, _: [*(old for old in parents if old["feature"] != one["feature"]), one],
+    ),
     "deleteDependency": ("Remove all parent flags in all environments", "parents", lambda *_: None),
-    "updateSegment": ("Change the segment", "segment", lambda before, payload: before | without_id(payload)),
+    "updateSegment": ("Change the segment", "segment", lambda before, payload, _: before | payload),
     "deleteSegment": ("Delete the segment", "segment", lambda *_: None),
 }
-
-
-def without_id(payload: Json) -> Json:
-    """Return the payload of an update without the id of what it changes."""
-    return {key: value for key, value in payload.items() if key != "id"}
 
 
 def waits(request: Json) -> str:
@@ -46,15 +46,17 @@ def waits(request: Json) -> str:
     }.get(request["state"], "")
 
 
-def describe_change(change: Json, base: Json | None, names: Mapping[int, str]) -> Json:
+def describe_change(change: Json, flag: Json, names: Mapping[int, str]) -> Json:
     """Return what a change does: a title, texts before and after it, and records for changes(). names: of segments."""
     payload = load_payload(change["action"], change["payload"])
     if change["action"] == "updateEnabled":
         resumed = ", and resume the paused strategies" if payload["shouldActivateDisabledStrategies"] else ""
         return {"title": f"Switch {'on' if payload['enabled'] else 'off'}{resumed}", "preData": None, "data": None}
+    if isinstance(payload, dict):
+        payload.pop("id", None)
     title, key, result = TEXTS[change["action"]]
-    before = (base or {}).get(key)
-    after = result(before, payload)
+    before = (change.get("base") or {}).get(key)
+    after = result(before, payload, flag)
     texts = [text_of(key, one, before, names) for one in (before, after)]
     if key in ("variants", "parents"):
         before, after = ({one.get("name") or one["feature"]: one for one in items or ()} for items in (before, after))

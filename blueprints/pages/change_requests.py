@@ -47,8 +47,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
     number = id_in_path(change_request_id)
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
-        found = json.loads(rules.read_with_conflicts(conn, reader.actor, project_id, number))
-        bases = {one["id"]: one["base"] for one in change_requests.list_changes(conn, number)}
+        found = json.loads(rules.read_with_conflicts(conn, reader.actor, project_id, number, bases=True))
         row: dict[str, Any] = {
             "project_id": project_id,
             "environment": found["environment"],
@@ -61,6 +60,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         project["env_types"] = types_of(conn, project_id)
         known = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
     names = {one["id"]: one["name"] for one in known}
+    stickiness = {"default_stickiness": project["defaultStickiness"]}
     subjects = [(True, one["name"], one["changes"], one.get("defaultChange")) for one in found["features"]]
     subjects += [(False, one["name"], [one], None) for one in found["segments"]]
     return page(
@@ -68,7 +68,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         project=project,
         found=found,
         subjects=subjects,
-        text_of=lambda change: describe_change(change, bases.get(change.get("id")), names),
+        text_of=lambda change, name: describe_change(change, stickiness | {"name": name}, names),
         # People approve what they see.
         changes=partial(changes, whole=True),
         parts_of_reader=parts,

@@ -32,6 +32,7 @@ ALL = {
     "feature": None,
     "conflicts": "{}",
     "defaults": "{}",
+    "bases": "false",
 }
 
 
@@ -43,10 +44,10 @@ def list_all(conn: Connection, project: str, user_id: int | None, **filters: Any
     return value(conn, LIST, ALL | {"project": project, "user": user_id} | filters)
 
 
-def get(conn: Connection, project: str, request_id: int, user_id: int | None, **more: Mapping[Any, Any]) -> str | None:
+def get(conn: Connection, project: str, request_id: int, user_id: int | None, **more: Any) -> str | None:
     """Return a change request as JSON text, or None.
 
-    conflicts: the texts by the ids of changes. defaults: the default changes by the names of flags.
+    bases: whether changes have theirs. conflicts: texts by the ids of changes. defaults: changes by the names of flags.
     """
     texts = {name: as_json(found) for name, found in more.items()}
     return list_all(conn, project, user_id, first=request_id, last=request_id, **texts)[1:-1] or None

@@ -37,6 +37,7 @@ SCHEDULE: LiteralString = """
 """
 
 # conflicts: a text by the id of a change. defaults: an object with the defaultChange by the name of a flag.
+# bases: whether changes have their base.
 CONFLICT: LiteralString = "(%(conflicts)s::json ->> changes.id::text)"
 FLAG_CONFLICT: LiteralString = f"(min({CONFLICT}) FILTER (WHERE {CONFLICT} LIKE 'The flag %%'))"
 
@@ -47,7 +48,8 @@ CHANGE: LiteralString = f"""
             'action', action,
             'payload', coalesce(payload, '{{}}'),
             'createdBy', {person("change_requests.created_by_user_id")}),
-        json_strip_nulls(json_build_object('createdAt', iso(changes.created_at), 'conflict', {CONFLICT})))
+        json_strip_nulls(json_build_object('createdAt', iso(changes.created_at), 'conflict', {CONFLICT})),
+        CASE WHEN %(bases)s::boolean THEN json_build_object('base', base) END)
 """
 
 FEATURES: LiteralString = f"""

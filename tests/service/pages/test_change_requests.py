@@ -60,6 +60,41 @@ def test_buttons_are_those_of_the_person_and_the_state(
     assert set(page.texts(".//div[@class='head']//button")) == buttons
 
 
+def test_former_member_cancels_their_draft(team: Team, world: World) -> None:
+    number = team.propose().json["id"]
+    world.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [team.people["author"].id])
+    page = open_page(team.people["author"], f"{PAGE}/{number}")
+    assert page.texts(".//div[@class='head']//button") == ["Cancel…"]
+    assert ("PUT", f"/api/admin{PAGE}/{number}/state") in page.requests
+    team.move(number, "Cancelled")
+
+
+def test_strategy_is_shown_as_applying_stores_it(team: Team, world: World) -> None:
+    world.conn.execute("UPDATE projects SET default_stickiness = 'random' WHERE id = 'shop'")
+    strategy = world.strategy(team.flags["one"], "production", name="userWithId", parameters={"userIds": "7"})
+    rollout = {"name": "flexibleRollout", "parameters": {"rollout": "25"}}
+    said, after = "Change a strategy : On for the user 7", "On for 25 % of requests"
+    changes = [
+        ("updateStrategy", {"id": strategy, "name": "flexibleRollout"}, f"{said} → On for everybody"),
+        ("updateStrategy", {"id": strategy, **rollout}, f"{said} → {after}"),
+        ("addStrategy", rollout, f"Add a strategy : {after}"),
+    ]
+    bodies = [{"feature": "shop-one", "action": action, "payload": payload} for action, payload, _ in changes]
+    number = team.propose(*bodies).json["id"]
+    page = open_page(team.people["author"], f"{PAGE}/{number}")
+    assert page.texts(".//ol[@class='panel lines']/li/div/span") == [text for _, _, text in changes]
+    # Those of the old type go, and the new type gets its defaults.
+    assert page.text.count("userIds 7 → not set share not set") == page.text.count("stickiness not set → random") == 2
+
+
+def test_parent_is_shown_once_when_a_change_replaces_it(team: Team, world: World) -> None:
+    fixtures.insert(world.conn, "flag_dependencies", child_id=team.flags["two"], parent_id=team.flags["one"])
+    payload = {"feature": "shop-one", "enabled": False}
+    number = team.propose({"feature": "shop-two", "action": "addDependency", "payload": payload}).json["id"]
+    text = open_page(team.people["author"], f"{PAGE}/{number}").text
+    assert "shop-one must be on → shop-one must be off" in text
+
+
 def test_changes_are_shown_in_the_words_of_the_flag(team: Team, world: World) -> None:
     first, last = (
         world.strategy(team.flags["two"], "production", sort_order=place, parameters={"rollout": share})

@@ -2,11 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from werkzeug.exceptions import Conflict
 
 from rules import change_request_actions as actions
-from sql.database import connection
+from sql.database import connect, connection
 from tests.support.change_requests import actor_of, apply, change, changes_of, propose
 from tests.support.races import wait_for
 from tests.support.segments import ASKED, make
@@ -104,6 +105,30 @@ def test_segments_are_locked_by_id_also_those_of_strategies(world, admin, conn, 
             # The application waits for the first segment and has no lock on the second one.
             gate.execute(f"SELECT FROM segments WHERE id = {second} FOR UPDATE NOWAIT")
         applied.result()
+
+
+def test_page_shows_a_change_that_replaces_another_while_it_is_read(world, url, conn, gate, name, user):
+    world.strategy(world.flag(name), "production", strategy_id=name)
+    request = propose(world, user, change("updateStrategy", {"id": name, "title": "new"}, name))
+    page = f"/projects/default/change-requests/{request}"
+    replace = """
+        INSERT INTO change_request_changes (change_request_id, feature_name, flag_id, action, payload, base)
+        SELECT change_request_id, feature_name, flag_id, action, payload, base FROM change_request_changes
+         WHERE change_request_id = %(id)s;
+        DELETE FROM change_request_changes
+         WHERE id = (SELECT min(id) FROM change_request_changes WHERE change_request_id = %(id)s);
+    """
+    with ThreadPoolExecutor(1) as threads, connect(url) as editor, psycopg.ClientCursor(editor) as cursor:
+        with editor.transaction():
+            with gate.transaction():
+                # The page waits for the record of the request, and then for the tags of changes if it reads them again.
+                gate.execute("LOCK TABLE change_request_comments")
+                shown = threads.submit(user.get, page)
+                wait_for(conn, [shown])
+                cursor.execute("LOCK TABLE flag_tags")
+            wait_for(conn, [shown])
+            cursor.execute(replace, {"id": request})
+        assert shown.result().status_code == 200
 
 
 @pytest.mark.parametrize("what", ["project", "environment"])
