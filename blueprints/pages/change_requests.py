@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from blueprints.pages.change_request_text import describe_change, waits
-from blueprints.pages.lists import ListQuery, slice_of
+from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.project import read_tabs
 from rules import change_requests as rules
@@ -31,9 +31,10 @@ def show_change_requests(project_id: str, *, is_open: bool = True) -> Response:
         offset = load_query(ListQuery)["offset"]
         project = read_tabs(conn, project_id, reader)
         project["env_types"] = types_of(conn, project_id)
-        found = json.loads(change_request_lists.list_all(conn, project_id, reader.user_id, is_open=is_open))
-    listed = slice_of([one for one in found if is_open or one["state"] not in rules.OPEN], offset)
-    return page("project/change_requests.html", project=project, is_open=is_open, waits=waits, **listed)
+        pager = {"limit": PAGE_SIZE, "offset": offset}
+        query = {"project": project_id, "state": "IS:open" if is_open else "IS:closed", **pager}
+        found = json.loads(change_request_lists.search(conn, reader.actor.viewer, reader.user_id, query))
+    return page("project/change_requests.html", project=project, is_open=is_open, waits=waits, found=found, **pager)
 
 
 def types_of(conn: Connection, project_id: str) -> dict[str, str]:

@@ -172,23 +172,21 @@ def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str,
     """Return the overview of a project with its id, for the head of its pages."""
     found = overview.get(conn, project_id, reader.user_id) or abort(404)
     project = json.loads(found) | {"id": project_id, "version": found.version}
-    return project | own_requests(conn, project, reader.user_id)
+    return project | own_requests(conn, project, reader)
 
 
-def own_requests(conn: Connection, project: Mapping[str, Any], user_id: int) -> dict[str, Any]:
-    """Return the part of the reader in change requests, if they are on anywhere in the project.
+def own_requests(conn: Connection, project: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
+    """Return the part of the reader in the change requests of a project.
 
     proposes: the environments in which they may propose changes. drafts: theirs. waiting: ids of requests for them.
     """
     places = [one["environment"] for one in project["environments"] if one["changeRequestsEnabled"]]
-    if not places:
-        return {"proposes": [], "drafts": [], "waiting": []}
-    may = change_request_rights.get_rights(conn, user_id, project["id"], places[0])
-    own = json.loads(change_request_lists.list_all(conn, project["id"], user_id, is_open=True, author=user_id))
+    id, user_id, is_admin = project["id"], reader.user_id, reader.actor.is_admin
+    may_submit = places and change_request_rights.get_rights(conn, user_id, id, places[0])["may_submit"]
     return {
-        "proposes": places if may["may_submit"] else [],
-        "drafts": [one for one in own if one["state"] == "Draft"],
-        "waiting": change_request_lists.list_actionable(conn, project["id"], user_id, is_admin=may["is_admin"]),
+        "proposes": places if may_submit else [],
+        "drafts": change_request_lists.list_drafts(conn, id, user_id),
+        "waiting": change_request_lists.list_actionable(conn, id, user_id, is_admin=is_admin),
     }
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from sql.database import Connection, as_json, value
-from sql.projects.change_request_records import RECORD, SCHEDULE, person
+from psycopg.rows import DictRow
+
+from sql.database import Connection, as_json, rows, value
+from sql.projects.change_request_records import RECORD, SCHEDULE, person, reviews
 from sql.projects.change_request_rights import RIGHTS
-from sql.projects.change_requests import IS_OPEN, NOT_HIDDEN, SEGMENT_NAME, TITLE
+from sql.projects.change_requests import IS_OPEN, MIN_APPROVALS, NOT_HIDDEN, SEGMENT_NAME, TITLE
 from sql.projects.visibility import VISIBLE
 
 # The newest 300, as Unleash returns.
@@ -51,6 +53,23 @@ def get(conn: Connection, project: str, request_id: int, user_id: int | None, **
     """
     texts = {name: as_json(found) for name, found in more.items()}
     return list_all(conn, project, user_id, first=request_id, last=request_id, **texts)[1:-1] or None
+
+
+LIST_DRAFTS = """
+    SELECT id,
+           environment,
+           (SELECT count(*) FROM change_request_changes WHERE change_request_id = change_requests.id) AS changes
+      FROM change_requests
+     WHERE project_id = %(project)s
+       AND created_by_user_id = %(user)s
+       AND state = 'Draft'
+     ORDER BY id DESC
+"""
+
+
+def list_drafts(conn: Connection, project: str, user_id: int) -> list[DictRow]:
+    """Return id, environment and number of changes of the drafts of a user in a project."""
+    return rows(conn, LIST_DRAFTS, {"project": project, "user": user_id})
 
 
 COUNT = """
@@ -118,6 +137,7 @@ SEARCH: LiteralString = f"""
           JOIN projects ON projects.id = project_id
          WHERE {VISIBLE}
            AND {NOT_HIDDEN}
+           AND coalesce(%(project)s::text, project_id) = project_id
            AND (%(createdBy)s::bigint[] IS NULL OR created_by_user_id = ANY(%(createdBy)s))
            AND coalesce(%(state)s::text = 'IS:open', {IS_OPEN}) = ({IS_OPEN})
     )
@@ -133,6 +153,9 @@ SEARCH: LiteralString = f"""
                        'features', features,
                        'segments', segments,
                        'state', state),
+                   CASE WHEN %(project)s::text IS NOT NULL
+                        THEN json_build_object('minApprovals', {MIN_APPROVALS}, 'approvals', {reviews("approved")})
+                   END,
                    {SCHEDULE}) ORDER BY id DESC), '[]'),
                'total', (SELECT count(*) FROM found))::text
       FROM (SELECT * FROM found ORDER BY id DESC LIMIT %(limit)s OFFSET %(offset)s) AS change_requests
@@ -148,6 +171,6 @@ SEARCH: LiteralString = f"""
 def search(conn: Connection, viewer: int | None, user_id: int | None, query: Mapping[str, Any]) -> str:
     """Return {"changeRequests": [...], "total": n} of the projects that the caller sees as JSON text, newest first.
 
-    query: as ChangeRequestSearch loads it.
+    query: as ChangeRequestSearch loads it. With a project, these are its requests, with minApprovals and approvals.
     """
-    return value(conn, SEARCH, {"viewer": viewer, "user": user_id, **query})
+    return value(conn, SEARCH, {"project": None, "createdBy": None, "viewer": viewer, "user": user_id, **query})

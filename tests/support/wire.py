@@ -15,9 +15,10 @@ from sql.database import Connection
 
 @dataclass
 class Wire:
-    """How often the service waited for PostgreSQL, and the beginning of each statement that it sent."""
+    """How often the service waited for PostgreSQL, the beginning of each statement, and how many bytes came back."""
 
     round_trips: int = 0
+    received: int = 0
     statements: list[str] = field(default_factory=list)
 
 
@@ -43,6 +44,7 @@ def watched(conn: Connection) -> Iterator[Wire]:
         traced = trace.read().decode(errors="replace")
     # Whatever a round trip carried, the server ends it with this message.
     wire.round_trips = len(re.findall(r"^B\t\d+\tReadyForQuery\t", traced, re.MULTILINE))
+    wire.received = sum(map(int, re.findall(r"^B\t(\d+)\t", traced, re.MULTILINE)))
     wire.statements = [
         " ".join(text.split())[:80]
         for text in re.findall(r'^F\t\d+\t(?:Query|Parse)\t(?: "\w*")? "([^"]*)', traced, re.MULTILINE)

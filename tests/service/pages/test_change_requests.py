@@ -7,6 +7,7 @@ import pytest
 from tests.support import fixtures, segments
 from tests.support.page import open_page
 from tests.support.teams import Team
+from tests.support.wire import watched
 from tests.support.world import Caller, World
 
 PAGE = "/projects/shop/change-requests"
@@ -33,6 +34,29 @@ def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     team.move(number, "Applied")
     assert open_page(people["author"], PAGE).texts(".//tbody//td") == []
     assert f"Change request {number}" in open_page(people["author"], f"{PAGE}/closed").text
+
+
+def test_each_page_of_the_list_reads_its_requests_without_payloads(team: Team, world: World) -> None:
+    number = team.sent("Cancelled")
+    Team(world, "other").sent("Cancelled")
+    team.propose(team.change(), team.change("two"))
+    world.conn.execute("UPDATE change_request_changes SET payload = to_json(repeat('x', 300000))")
+    insert = """
+        INSERT INTO change_requests (project_id, environment, title, state, min_approvals, created_by_user_id)
+        SELECT 'shop', 'production', 'Number ' || number, 'In review', 1, %s FROM generate_series(1, 300) AS number
+    """
+    author = team.people["author"]
+    world.conn.execute(insert, [author.id])
+    with watched(world.conn) as wire:
+        page = open_page(author, PAGE)
+        assert "has 2 changes." in open_page(author, "/projects/shop").text
+        closed = open_page(author, f"{PAGE}/closed")
+    assert wire.received < 100_000
+    assert ("301 open change requests" in page.text, page.links["Next"]) == (True, "?offset=50")
+    last = open_page(author, f"{PAGE}?offset=300").texts(".//tbody//td")
+    assert last[1:3] == ["shop-one, shop-two", "production"]
+    # More than 300 newer ones are open.
+    assert ("1 closed change request" in closed.text, f"Change request {number}" in closed.links) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +91,17 @@ def test_former_member_cancels_their_draft(team: Team, world: World) -> None:
     assert page.texts(".//div[@class='head']//button") == ["Cancel…"]
     assert ("PUT", f"/api/admin{PAGE}/{number}/state") in page.requests
     team.move(number, "Cancelled")
+
+
+def test_open_requests_are_shown_where_change_requests_are_off(team: Team) -> None:
+    number = team.sent("Approved")
+    team.propose()
+    team.require(None)
+    assert "It waits for you." in open_page(team.people["applier"], PAGE).text
+    page = open_page(team.people["author"], "/projects/shop/flags/shop-one")
+    assert "Your draft in production has 1 change." in page.text
+    assert "Add to change request" not in page.text
+    team.move(number, "Applied")
 
 
 def test_strategy_is_shown_as_applying_stores_it(team: Team, world: World) -> None:
