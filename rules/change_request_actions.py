@@ -162,7 +162,9 @@ def lock(conn: Connection, project: str, environment: str, changes: Sequence[Cha
     names = {change["feature_name"] for change in changes} - {None}
     parents = {change["payload"]["feature"] for change in changes if change["action"] == "addDependency"}
     environments.lock(conn, project, list(names | parents), environment)
-    for segment_id in sorted(state.segments):
+    updated = {change["payload"]["id"] for change in changes if change["action"] == "updateStrategy"}
+    present = [one for flag in state.flags.values() for one in flag["strategies"] if one["id"] in updated]
+    for segment_id in sorted(state.segments.keys() | {id for one in present for id in one["segments"]}):
         segments.lock(conn, segment_id, None)
 
 

@@ -55,6 +55,7 @@ def test_each_page_of_the_list_reads_its_requests_without_payloads(team: Team, w
     assert ("301 open change requests" in page.text, page.links["Next"]) == (True, "?offset=50")
     last = open_page(author, f"{PAGE}?offset=300").texts(".//tbody//td")
     assert last[1:3] == ["shop-one, shop-two", "production"]
+    assert "no change request on this page" in open_page(author, f"{PAGE}?offset=350").text
     # More than 300 newer ones are open.
     assert ("1 closed change request" in closed.text, f"Change request {number}" in closed.links) == (True, True)
 

@@ -83,7 +83,7 @@ def test_application_and_a_new_strategy_with_the_segment_do_not_deadlock(world, 
         assert direct.result().status_code == 200
 
 
-@pytest.mark.parametrize("how", ["strategy", "default strategy"])
+@pytest.mark.parametrize("how", ["strategy", "changed strategy", "default strategy"])
 def test_segments_are_locked_by_id_also_those_of_strategies(world, admin, conn, gate, project, name, user, how):
     first, second = (make(admin, f"{name}{number}", project=project) for number in (1, 2))
     world.flag(name, project)
@@ -94,6 +94,9 @@ def test_segments_are_locked_by_id_also_those_of_strategies(world, admin, conn, 
         path = f"/api/admin/projects/{project}/environments/production/default-strategy"
         assert admin.post(path, json=default).status_code == 200
         last = change("updateEnabled", ON, name)
+    elif how == "changed strategy":
+        strategies = f"/api/admin/projects/{project}/features/{name}/environments/production/strategies"
+        last = change("updateStrategy", {"id": admin.post(strategies, json=default).json["id"], "title": "new"}, name)
     else:
         last = change("addStrategy", default, name)
     request = propose(world, user, change("updateSegment", body), last, place=place)
