@@ -11,7 +11,7 @@ from validators.login import Login
 from validators.people.users import InvitedUser
 from validators.tokens.signup_tokens import SignupTokenUpdate
 
-ABOUT = """The admin API of a small feature-flag server, compatible with Unleash.
+ABOUT = """The admin API of Flags, a small feature-flag server that is compatible with Unleash.
 
 ## Authentication
 

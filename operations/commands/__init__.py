@@ -23,7 +23,7 @@ from operations.commands import (
 
 program = click.Group(
     "flags",
-    help="Run and manage the feature-flag server. COMMAND --help explains a command.",
+    help="Run and manage Flags, the feature-flag server. COMMAND --help explains a command.",
     commands=[
         api_tokens.api_token,
         backup.backup,
