@@ -4,6 +4,7 @@ The payload of a change is the body of the direct operation, and the same functi
 replace, as it was when the change was proposed. If that differs later, the change is in conflict.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -220,11 +221,11 @@ def refusal(conn: Connection, actor: Actor, project: str, environment: str, chan
     if actor.is_admin or actor.user_id is None:
         return None
     if permission:
-        segment = segments.lock(conn, change["segment_id"], None) or {}
-        if "project" not in segment and not access.projects_permitting(conn, actor.user_id, permission):
+        segment = segments.get(conn, change["segment_id"], None) or "{}"
+        if "project" not in json.loads(segment) and not access.projects_permitting(conn, actor.user_id, permission):
             return f"A change of a segment of all projects needs the permission {permission}."
         places = access.list_protected(conn, actor.user_id, segment=change["segment_id"])
     elif change["action"] in EVERYWHERE:
-        places = access.list_protected(conn, actor.user_id, project=project)
+        places = access.list_protected(conn, actor.user_id, projects=[project])
     lacking = [place[1] for place in places if place != (project, environment)]
     return LACKS_SKIP.format(", ".join(lacking)) if lacking else None

@@ -1,7 +1,7 @@
 """The caller of a request and their permissions, in one statement."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
@@ -103,7 +103,7 @@ NEEDS_REQUEST = """
     AND NOT EXISTS (
         SELECT FROM held_roles
           JOIN role_permissions AS allowed USING (role_id)
-         WHERE allowed.permission = 'SKIP_CHANGE_REQUEST'
+         WHERE allowed.permission IN ('SKIP_CHANGE_REQUEST', 'ADMIN')
            AND coalesce(held_roles.project_id, place.project_id) = place.project_id
            AND coalesce(allowed.project_id, place.project_id) = place.project_id
            AND coalesce(allowed.environment, place.environment) = place.environment)
@@ -210,20 +210,20 @@ LIST_PROTECTED: LiteralString = f"""
     )
     SELECT project_id, environment
       FROM project_environments AS place
-     WHERE (project_id = %(project)s OR (project_id, environment) IN (SELECT project_id, environment FROM used))
+     WHERE (project_id = ANY(%(projects)s) OR (project_id, environment) IN (SELECT project_id, environment FROM used))
        AND {NEEDS_REQUEST}
      ORDER BY project_id, environment
 """
 
 
 def list_protected(
-    conn: Connection, user_id: int | None, *, project: str | None = None, segment: int | None = None
+    conn: Connection, user_id: int | None, *, projects: Iterable[str] = (), segment: int | None = None
 ) -> list[tuple[str, str]]:
-    """Return the project and environment of each place of a project, or a segment, with change requests for a user.
+    """Return the project and environment of each place of projects, or a segment, with change requests for a user.
 
-    The user does not have ADMIN. The places of a segment are those with strategies that have it.
+    The places of a segment are those with strategies that have it.
     """
-    found = rows(conn, LIST_PROTECTED, {"user_id": user_id, "project": project, "segment": segment})
+    found = rows(conn, LIST_PROTECTED, {"user_id": user_id, "projects": list(projects), "segment": segment})
     return [(row["project_id"], row["environment"]) for row in found]
 
 

@@ -12,6 +12,7 @@ from blueprints.pages.page import page, require_reader
 from blueprints.pages.project import read_tabs
 from rules import change_requests as rules
 from rules.access import id_in_path
+from rules.change_request_actions import refusal
 from rules.change_request_states import possible_states
 from rules.event_text import changes
 from serving.request_data import load_query
@@ -57,6 +58,8 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
             "schedule_status": found.get("schedule", {}).get("status"),
         }
         parts = rules.parts_of(conn, reader.actor, row)
+        rows = change_requests.list_changes(conn, number)
+        refusals = {refusal(conn, reader.actor, project_id, row["environment"], one) for one in rows} - {None}
         project = read_tabs(conn, project_id, reader)
         project["env_types"] = types_of(conn, project_id)
         known = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
@@ -73,7 +76,8 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         # People approve what they see.
         changes=partial(changes, whole=True),
         parts_of_reader=parts,
-        states=possible_states(row, parts),
+        states=possible_states(row, parts - {"applier"} if refusals else parts),
+        refusals=refusals,
         approved=reader.user_id in [one["createdBy"]["id"] for one in found["approvals"]],
         waits=waits,
         is_open=found["state"] in rules.OPEN,

@@ -15,6 +15,7 @@ from rules.event_text import SENTENCES, changes, sentence
 from serving.event_stream import lines_response
 from serving.request_data import load_query
 from sql import event_search
+from sql.access import list_protected
 from sql.catalog import environments
 from sql.database import Connection, connection
 from sql.people import user_records
@@ -38,11 +39,13 @@ def show_events() -> Response:
         if filters.values is not None:
             values = in_zone(filters.values, zone)
             offset = values.pop("offset")
-            found = event_search.search(conn, values, reader.actor.visible, limit=LIMIT, offset=offset)
+            text = event_search.search(conn, values, reader.actor.visible, limit=LIMIT, offset=offset)
+            found = json.loads(text or "null")
+        shown = [event["project"] for event in found["events"]] if found else []
+        reader.protected.update(list_protected(conn, reader.user_id, projects=shown))
         creators = list_creators(conn, reader.actor)
         projects = project_list.list_names(conn, reader.actor.viewer)
         places = json.loads(environments.list_all(conn))["environments"]
-    found = found and json.loads(found)
     return page(
         "events.html",
         400 if filters.errors else 200,

@@ -16,6 +16,7 @@ from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project
 from rules.event_text import changes, sentence
 from sql import event_search
+from sql.access import list_protected
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
 from sql.flags import dependencies, records, stages, usage
@@ -122,13 +123,15 @@ def form_choices(conn: Connection, reader: Reader, project: Mapping[str, Any], n
     choices: dict[str, Any] = {"types": types, "tag_types": [], "parents": [], "targets": []}
     if reader.may("UPDATE_FEATURE", project=project_id):
         choices["tag_types"] = json.loads(tag_types.list_all(conn))["tagTypes"]
-    if project["proposes"] or reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
+    if project["everywhere"] or reader.may("UPDATE_FEATURE_DEPENDENCY", project=project_id):
         choices["parents"] = json.loads(dependencies.list_parents(conn, project_id, name) or "[]")[:PARENTS_OFFERED]
     if not reader.actor.protected and reader.may("MOVE_FEATURE_TOGGLE", project=project_id):
+        names = project_list.list_names(conn, reader.actor.viewer)
+        protected = dict(list_protected(conn, reader.user_id, projects=[one["id"] for one in names]))
         choices["targets"] = [
             target
-            for target in project_list.list_names(conn, reader.actor.viewer)
-            if target["id"] != project_id and reader.may("MOVE_FEATURE_TOGGLE", project=target["id"])
+            for target in names
+            if target["id"] not in {project_id, *protected} and reader.may("MOVE_FEATURE_TOGGLE", project=target["id"])
         ]
     return choices
 

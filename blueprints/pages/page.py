@@ -48,6 +48,8 @@ ICONS = {
     "copy": "M6 6h7v7H6zM10 6V3H3v7h3",
     "undo": "M6 4L3 7l3 3M3 7h6a4 4 0 0 1 0 8H8",
 }
+# Events whose undo can change flags in all environments of the project.
+IN_ALL_ENVIRONMENTS = ("feature-revived", "segment-created", "segment-updated")
 # Our choice: with 495 projects, the page of insights had 14 MB. An instance can have MAX_PROJECTS.
 MOST_PROJECTS = 100
 
@@ -63,6 +65,8 @@ class Reader(Caller):
     permissions: list[dict[str, str]]
     # All banners, newest first.
     banners: list[dict[str, Any]]
+    # The projects of the page and environments in which the reader needs change requests.
+    protected: set[tuple[str | None, str]]
 
     @property
     def user_id(self) -> int:
@@ -84,7 +88,7 @@ class Reader(Caller):
 
         With an environment: to change flags there, which can need a change request.
         """
-        return environment not in self.actor.protected and any(
+        return (project, environment) not in self.protected and any(
             held["permission"] == "ADMIN"
             or (
                 held["permission"] in permissions
@@ -97,7 +101,8 @@ class Reader(Caller):
     def may_undo(self, event: Mapping[str, Any]) -> bool:
         """Return whether the user may undo an event, if nothing has changed since."""
         permissions, environment = undo.needed(event)
-        return bool(permissions) and self.may(*permissions, project=event["project"], environment=environment)
+        free = event["type"] not in IN_ALL_ENVIRONMENTS or event["project"] not in dict(self.protected)
+        return free and bool(permissions) and self.may(*permissions, project=event["project"], environment=environment)
 
 
 def require_reader(
@@ -123,15 +128,16 @@ def require_reader(
         with suppress(HTTPException):
             set_reader(conn, require(conn, credential="user"))
         raise
-    return set_reader(conn, actor)
+    return set_reader(conn, actor, project)
 
 
-def set_reader(conn: Connection, actor: Actor) -> Reader:
+def set_reader(conn: Connection, actor: Actor, project: str | None = None) -> Reader:
     """Return the user who reads the page. page() shows their name and the menu."""
     record = json.loads(account.get(conn, actor.user_id, None) or "{}")
     shown = json.loads(banners.list_all(conn))["banners"]
-    who = {"via": g.caller.via, "id": g.caller.id, "actor": actor, "banners": shown}
-    g.caller = Reader(**who, user=record["user"], permissions=record["permissions"])
+    protected = {(project, environment) for environment in actor.protected}
+    who = {"via": g.caller.via, "id": g.caller.id, "actor": actor, "protected": protected}
+    g.caller = Reader(**who, banners=shown, user=record["user"], permissions=record["permissions"])
     return g.caller
 
 

@@ -178,15 +178,17 @@ def read_project(conn: Connection, project_id: str, reader: Reader) -> dict[str,
 def own_requests(conn: Connection, project: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
     """Return the part of the reader in the change requests of a project.
 
-    proposes: the environments in which they may propose changes. drafts: theirs. waiting: ids of requests for them.
+    proposes: the environments in which they may propose changes. everywhere: the one in which they may propose changes
+    of all environments, or None. drafts: theirs. waiting: ids of requests for them.
     """
     places = [one["environment"] for one in project["environments"] if one["changeRequestsEnabled"]]
-    id, user_id, is_admin = project["id"], reader.user_id, reader.actor.is_admin
+    id, user_id, protected = project["id"], reader.user_id, reader.actor.protected
     may_submit = places and change_request_rights.get_rights(conn, user_id, id, places[0])["may_submit"]
     return {
         "proposes": places if may_submit else [],
+        "everywhere": (protected or places)[-1] if may_submit and len(protected) < 2 else None,
         "drafts": change_request_lists.list_drafts(conn, id, user_id),
-        "waiting": change_request_lists.list_actionable(conn, id, user_id, is_admin=is_admin),
+        "waiting": change_request_lists.list_actionable(conn, id, user_id, is_admin=reader.actor.is_admin),
     }
 
 

@@ -59,6 +59,7 @@ def show_segment(segment_id: str) -> Response:
         places = [place for place in protected if get_rights(conn, reader.user_id, *place)["may_submit"]]
         found = segment_strategies.list_strategies(conn, number, reader.actor.viewer)
         choices = form_choices(conn, reader, "UPDATE_SEGMENT")
+        choices["is_protected"] = bool(list_protected(conn, reader.user_id, segment=number))
         choices |= newest_change(conn, reader, segment.version, "segment-updated", {"id": number})
     record = json.loads(segment)
     uses = slice_of(json.loads(found or '{"strategies": []}')["strategies"], query["offset"])

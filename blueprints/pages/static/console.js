@@ -163,7 +163,7 @@ async function requestOf(form) {
   if (selected) body[selected] = selection().map((box) => box.value);
   const record = form.dataset.find ? await find(form) : body;
   if (only) body = body[only];
-  if (proposal) { const change = JSON.parse(proposal); body = { ...change, payload: { ...change.payload, ...body } }; }
+  if (proposal) { const change = JSON.parse(proposal); body = { ...change, payload: { ...body, ...change.payload } }; }
   const isEmpty = method === "DELETE" || (!fixed && !Array.isArray(body) && Object.keys(body).length === 0);
   return record && { method, path: fill(path, record), body: isEmpty ? undefined : body };
 }
@@ -188,7 +188,7 @@ async function send(form, again = false) {
     if (response.status === 401 && !form.elements[result?.message.split(":")[0]]) return expired(form);
     if (response.status === 412) return overtaken(form, await current());
     if (!response.ok) return refuse(form, result?.message ?? `The server answered with the status ${response.status}.`);
-    await done(form, { ...body, ...result }, response.headers.get("Event-Id"));
+    await done(form, { ...body, ...result }, form.dataset.final ?? response.headers.get("Event-Id"));
   } catch (error) {
     refuse(form, error instanceof SyntaxError ? `This is not valid JSON: ${error.message}` : "The server cannot be reached. Try again.");
   } finally {

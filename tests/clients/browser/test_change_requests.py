@@ -97,3 +97,16 @@ def test_save_and_add_to_change_request_are_beside_each_other(
         window.click("button", button)
         window.wait_for(TOAST, lambda toast, text=text: text in toast)
         assert api.get(place)["parameters"]["rollout"] == ("43" if share == "43" else before)
+
+
+def test_proposal_of_a_segment_does_not_send_its_project(
+    window: Window, api: Project, demo_url: str, paths: dict[str, str]
+) -> None:
+    segment = api.request("POST", "/api/admin/segments", {"name": "Proposed", "constraints": []})["id"]
+    given = {"projectId": "checkout", "strategyId": paths["strategy"], "environmentId": "production"}
+    api.request("POST", "/api/admin/segments/strategies", given | {"segmentIds": [segment]})
+    window.log_in(demo_url, ADMIN)
+    window.visit(f"/admin/segments/{segment}")
+    window.run(FILL, "#project", "checkout")
+    window.click("button", "Add to change request of checkout in production")
+    window.wait_for(TOAST, lambda text: "Added to your draft in production." in text)

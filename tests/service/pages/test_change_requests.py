@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from rules.change_request_actions import EVERYWHERE
+from sql.people import roles
 from tests.support import fixtures, segments
-from tests.support.page import open_page
+from tests.support.page import Page, open_page, text_of
 from tests.support.teams import Team
 from tests.support.wire import watched
 from tests.support.world import Caller, World
@@ -241,3 +243,84 @@ def test_proposal_is_no_change_of_the_environment(team: Team) -> None:
     assert any("proposed a change of it" in text for text in page.texts(".//ol[@class='log']/li"))
     assert page.texts(".//th/div[@class='small quiet']") == []
     assert "Your draft" not in page.text
+
+
+def protect_everywhere(team: Team) -> None:
+    """Switch change requests on in all environments of the project."""
+    team.world.conn.execute("UPDATE project_environments SET required_approvals = 1 WHERE project_id = 'shop'")
+
+
+def proposals(page: Page) -> dict[str, str]:
+    """Return where the page proposes the changes of all environments, by action."""
+    forms = [form for form in page.all(".//form[@data-send]") if form.get("data-path", "").endswith("/change-requests")]
+    actions = {json.loads(form.get("data-body") or form.get("data-proposal", ""))["action"]: form for form in forms}
+    places = {action: form.get("data-path", "").split("/")[-2] for action, form in actions.items()}
+    return {action: place for action, place in places.items() if action in EVERYWHERE}
+
+
+def test_changes_of_all_environments_are_proposed_where_the_reader_can(team: Team, world: World) -> None:
+    fixtures.insert(world.conn, "flag_dependencies", child_id=team.flags["two"], parent_id=team.flags["one"])
+    path, cannot = "/projects/shop/flags/shop-two", "SKIP_CHANGE_REQUEST there can archive the flag"
+    member, skipper = team.people["member"], team.join("skipper", "SKIP_CHANGE_REQUEST")
+    for person in (member, skipper):
+        world.member("shop", person)
+    assert proposals(open_page(member, path)) == dict.fromkeys(EVERYWHERE, "production")
+    assert "SKIP_CHANGE_REQUEST there can move the flag" in open_page(member, path).text
+    protect_everywhere(team)
+    assert proposals(open_page(member, path)) == {}
+    assert cannot in open_page(member, path).text
+    assert proposals(open_page(skipper, path)) == dict.fromkeys(EVERYWHERE, "development")
+    assert cannot not in open_page(skipper, path).text
+
+
+def test_pages_say_why_a_button_is_left_out(team: Team, world: World, alice: Caller) -> None:
+    member, path = team.people["member"], "/projects/shop"
+    world.member("shop", member)
+    fixtures.mark_stale(world.conn, team.flags["one"])
+    for page in (path, f"{path}/cleanup"):
+        assert "are on in production: propose on the page of a flag to archive it." in open_page(member, page).text
+        assert "propose" not in open_page(alice, page).text
+    for page in (path, f"{path}/compare"):
+        assert "are on in production: propose changes on the page of a flag." in open_page(member, page).text
+    assert "are on in production: only members of the project" in open_page(world.user("Otto"), path).text
+    removal = open_page(alice, f"{path}/environments")
+    assert "Switch change requests off in Settings to remove it." in removal.text
+    path = "/api/admin/projects/shop/environments"
+    assert [one for method, one in removal.requests if method == "DELETE"] == [f"{path}/development"]
+    protect_everywhere(team)
+    assert "to archive flags, you need SKIP_CHANGE_REQUEST there." in open_page(member, "/projects/shop").text
+
+
+def test_request_that_reaches_other_protected_environments_has_no_button_to_apply(team: Team) -> None:
+    number = team.propose({"feature": "shop-two", "action": "archiveFeature"}).json["id"]
+    team.move(number, "In review", "Approved")
+    assert "Apply" in open_page(team.people["applier"], f"{PAGE}/{number}").texts(".//button")
+    protect_everywhere(team)
+    page = open_page(team.people["applier"], f"{PAGE}/{number}")
+    assert {"Apply", "Schedule…"} & set(page.texts(".//button")) == set()
+    assert "You cannot apply it: It also changes flags in development" in page.text
+    assert "You cannot apply it" not in open_page(team.people["author"], f"{PAGE}/{number}").text
+    # Its change cannot be undone without a change request.
+    number = team.sent("Approved")
+    forms = open_page(team.people["applier"], f"{PAGE}/{number}").all(".//form[@data-final]/button")
+    assert [text_of(button) for button in forms] == ["Apply"]
+
+
+def test_proposal_of_a_segment_leaves_its_project(team: Team, world: World, alice: Caller) -> None:
+    shared = segments.make(alice)
+    strategy = world.strategy(team.flags["one"], "production")
+    fixtures.insert(world.conn, "strategy_segments", strategy_id=strategy, segment_id=shared)
+    path = f"/admin/segments/{shared}"
+    form = open_page(team.people["author"], path)
+    assert "project" not in form.fields()
+    assert '"project": null' in form.all(".//form")[0].get("data-proposal", "")
+    assert "A change request leaves it as it is." in open_page(alice, path).text
+    outsider = segments.curator(world, "shop")
+    world.conn.execute("UPDATE segments SET project_id = 'shop'")
+    assert open_page(outsider, path).texts(".//div[@class='foot']//button") == [
+        "Add to change request of shop in production"
+    ]
+    role = roles.insert(world.conn, "Editor of segments", type="root-custom")
+    fixtures.allow(world.conn, role, "UPDATE_SEGMENT")
+    stranger = open_page(world.user("Stella", role), path)
+    assert (stranger.requests, "Ask a member of these projects" in stranger.text) == (set(), True)

@@ -1,10 +1,12 @@
 """Readers see a control if the API permits its request, and otherwise not."""
 
 import json
+from typing import Any, LiteralString
+from xml.etree.ElementTree import Element
 
 import pytest
 
-from sql.database import Connection, rows
+from sql.database import Connection, rows, value
 from sql.people import groups, roles
 from tests.support import fixtures, segments
 from tests.support.page import Page, open_page, text_of
@@ -93,6 +95,74 @@ def test_controls_are_those_that_the_api_permits(world: World, alice: Caller, co
                 if is_refused(reader, conn, method, path, body) == ((method, path, body) in seen):
                     wrong.append((name, page, method, path))
     assert wrong == []
+
+
+OWN = "SELECT id FROM segments WHERE project_id = 'apollo'"
+# What somebody types into the forms that propose changes.
+TYPED = {
+    "addDependency": {"feature": "sun"},
+    "patchVariant": {"variants": []},
+    "addStrategy": {"name": "default"},
+    "updateStrategy": {"name": "default"},
+    "updateSegment": {"name": "New", "constraints": []},
+}
+
+
+def answer(caller: Caller, conn: Connection, form: Element) -> str | None:
+    """Send a form, and undo that if the page offers it. Return a refusal because of change requests, or None."""
+    method, path = form.get("data-send", ""), form.get("data-path", "").replace("{secret}", "unknown")
+    body: dict[str, Any] = json.loads(form.get("data-body", "{}"))
+    if proposal := form.get("data-proposal"):
+        body = json.loads(proposal)
+        body["payload"] = TYPED[body["action"]] | body.get("payload", {})
+    elif path.endswith("/changeProject"):
+        body = {"newProjectId": form.findall(".//option")[0].get("value")}
+    with conn.transaction(force_rollback=True):
+        responses = [caller.request(method, path, **({} if method == "DELETE" else {"json": body}))]
+        if "Event-Id" in responses[0].headers and form.get("data-final") is None:
+            responses.append(caller.post(f"{API}/events/{responses[0].headers['Event-Id']}/undo"))
+    assert not proposal or responses[0].status_code == 200, responses[0].text
+    refusals = [one.text for one in responses if one.status_code >= 400 and "hange requests are on" in one.text]
+    return refusals[0] if refusals else None
+
+
+@pytest.mark.parametrize(
+    ("where", "skips"),
+    [("environment = 'production'", None), ("true", None), ("true", "production"), ("project_id = 'default'", None)],
+)
+def test_no_button_is_refused_because_change_requests_are_on(
+    world: World, alice: Caller, conn: Connection, where: LiteralString, skips: str | None
+) -> None:
+    pages = [*prepare(world, alice, conn), "/events"]
+    conn.execute("""
+        INSERT INTO strategy_segments
+        SELECT strategies.id, segments.id FROM segments, strategies JOIN flags ON flags.id = flag_id
+         WHERE flags.name = 'moon'
+    """)
+    for method, path, body in (
+        ("PUT", f"/segments/{value(conn, OWN)}", {"name": "Ours", "project": "apollo", "constraints": []}),
+        ("POST", f"{PROJECT}/features/moon/environments/production/on", None),
+        ("POST", "/archive/revive/gone", None),
+        ("DELETE", f"{PROJECT}/features/gone", None),
+    ):
+        assert alice.request(method, API + path, json=body).status_code < 300, path
+    role = roles.insert(conn, "Everything", type="root-custom")
+    for permission in rows(conn, PERMISSIONS):
+        if permission["name"] != "SKIP_CHANGE_REQUEST" or skips:
+            only = skips if permission["name"] == "SKIP_CHANGE_REQUEST" else None
+            fixtures.allow(conn, role, permission["name"], environment=only)
+    conn.execute(f"UPDATE project_environments SET required_approvals = 1 WHERE {where}")
+    reader, asked, wrong = world.user("Ada", role), 0, []
+    for page in pages:
+        response = reader.get(page, headers={"Accept": "text/html"})
+        if response.status_code == 403:
+            continue
+        for form in Page(response).all(".//form[@data-send]"):
+            asked += 1
+            if refusal := answer(reader, conn, form):
+                wrong.append((page, form.get("data-send"), form.get("data-path"), refusal))
+    assert wrong == []
+    assert asked >= 80
 
 
 def test_viewers_see_no_control_but_favorites(world: World, alice: Caller, victor: Caller, conn: Connection) -> None:
