@@ -28,7 +28,7 @@ SENTENCES = {
     "change-request-cancelled": "cancelled change request {id}",
     "change-request-configuration-updated": "changed the change requests of {project} in {environment}",
     "change-request-created": "started change request {id}",
-    "change-request-discarded": "discarded change request {id}",
+    "change-request-discarded": "discarded change request {name}",
     "change-request-rejected": "rejected change request {id}",
     "change-request-schedule-suspended": "suspended the schedule of change request {id}: {reason}",
     "change-request-scheduled": "scheduled change request {id} for {scheduledAt}",
@@ -124,6 +124,8 @@ SENTENCES = {
 }
 # Properties of data that can be the name of a record, the first one that it has.
 NAMES = ("name", "tokenName", "appName", "username", "email", "description", "id")
+# What is more than a name: the number of a change request, and a time.
+KINDS = {"id": "request", "scheduledAt": "time"}
 COLUMNS = {"flag": "featureName", "project": "project", "environment": "environment"}
 # A page stays readable: longer texts are cut, and further properties are counted. The download has everything.
 MAX_TEXT = 500
@@ -132,7 +134,7 @@ MAX_PROPERTIES = 60
 
 @dataclass(frozen=True)
 class Word:
-    """A part of a sentence. kind: "flag" or "project" for what has a page, "environment", "name", or "" for text."""
+    """A part of a sentence. kind: "flag", "project", "request" (all have pages), "environment", "time", "name", ""."""
 
     text: str | None
     kind: str = ""
@@ -168,7 +170,7 @@ def named(event: Mapping[str, Any], name: str) -> Word:
     record = next((record for record in (event["data"], event["preData"]) if isinstance(record, dict)), {})
     names = NAMES if name == "name" else (name,)
     found = next((record[key] for key in names if record.get(key) is not None), event["environment"] or "unknown")
-    return Word(shorten(as_text(found)), "name")
+    return Word(shorten(as_text(found)), KINDS.get(name, "name"))
 
 
 def has_page(event: Mapping[str, Any], name: str) -> bool:

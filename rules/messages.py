@@ -40,14 +40,14 @@ def lines(rows: Rows, markup: tuple[str, str]) -> list[str]:
 
 
 def line(event: Mapping[str, Any], author: str, markup: tuple[str, str]) -> str:
-    """Return who did what, with links to the pages of flags and projects."""
+    """Return who did what, with links to the pages of flags, projects and change requests."""
     bold, link = markup
     text = bold.format(escaped(author, markup)) + " "
     for word in sentence(event):
         name = escaped(word.text or "", markup).replace("\n", " ")
-        path = f"/projects/{event['project']}" + f"/flags/{event['featureName']}" * (word.kind == "flag")
-        is_link = word.kind in ("flag", "project")
-        text += link.format(name, current_app.config["BASE_URL"] + quote(path)) if is_link else name
+        paths = {"project": "", "flag": f"/flags/{event['featureName']}", "request": f"/change-requests/{word.text}"}
+        path = f"/projects/{event['project']}{paths.get(word.kind, '')}"
+        text += link.format(name, current_app.config["BASE_URL"] + quote(path)) if word.kind in paths else name
     return text
 
 

@@ -38,9 +38,9 @@ def waits(request: Json) -> str:
     """Return for whom or what a change request waits, or an empty text."""
     missing = request["minApprovals"] - len(request["approvals"])
     if request["state"] == "Scheduled" and request["schedule"]["status"] != "pending":
-        return f"{request['schedule']['status'].capitalize()}: {request['schedule']['reason']}"
+        return request["schedule"]["reason"]
     return {
-        "Draft": "Only its author sees it.",
+        "Draft": "Only you see it.",
         "In review": f"Waits for {quantity(missing, 'approval')} by others.",
         "Approved": "Waits for somebody who may apply it.",
     }.get(request["state"], "")

@@ -20,6 +20,7 @@ from sql.access import list_protected
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
 from sql.flags import dependencies, records, stages, usage
+from sql.projects import change_request_lists
 from sql.projects import list as project_list
 
 bp = Blueprint("flag", __name__)
@@ -60,6 +61,7 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         context |= newest_change(conn, reader, found.version, FLAG, {}, feature=feature_name)
         context |= strategies_in_words(conn, reader, flag)
         context |= read_usage(conn, feature_name, reader.actor.viewer)
+        requests = change_request_lists.list_of_flag(conn, project_id, feature_name)
 
     def permitted(permission: str) -> list[dict[str, Any]]:
         """Return the environments in which the reader has a permission."""
@@ -72,6 +74,7 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         editable=permitted("UPDATE_FEATURE_ENVIRONMENT_VARIANTS"),
         copy_targets=permitted("CREATE_FEATURE_STRATEGY")[:TARGETS_OFFERED],
         flag=flag,
+        requests=requests,
         env_types={linked["name"]: linked["type"] for linked in flag["environments"]},
         people={user["id"]: user["name"] for user in flag["collaborators"]["users"]},
         changed={

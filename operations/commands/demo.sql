@@ -18,7 +18,8 @@ CREATE FUNCTION pg_temp.working(instant timestamptz) RETURNS timestamptz LANGUAG
 
 -- Events. author: a key from staff, or system for the server, or null for a member of the project's team at that time.
 CREATE TEMP TABLE log (
-    at timestamptz, type text, author text, project text, environment text, feature text, data json, pre_data json
+    at timestamptz, type text, author text, project text, environment text, feature text, data json, pre_data json,
+    change_request_id integer
 ) ON COMMIT DROP;
 
 UPDATE users SET created_at = pg_temp.ago(730, '09:00');
@@ -31,6 +32,7 @@ CREATE TEMP TABLE custom ON COMMIT DROP AS
 SELECT * FROM (VALUES
     ('Release Manager', 'root-custom', 'Switches flags in every project, and keeps the segments.', '{CREATE_SEGMENT,UPDATE_SEGMENT,UPDATE_FEATURE_ENVIRONMENT}', NULL),
     ('Incident Responder', 'custom', 'Switches flags on and off in production.', '{UPDATE_FEATURE_ENVIRONMENT}', 'production'),
+    ('Reviewer', 'custom', 'May approve and apply change requests.', '{APPROVE_CHANGE_REQUEST,APPLY_CHANGE_REQUEST}', NULL),
     ('Auditor', 'custom', 'Reads access and settings of the project.', '{PROJECT_USER_ACCESS_READ,PROJECT_SETTINGS_READ}', NULL)
 ) AS custom (name, type, description, permissions, environment);
 INSERT INTO roles (name, type, description, created_at) SELECT name, type, description, pg_temp.ago(727, '09:10') FROM custom;
@@ -167,7 +169,7 @@ INSERT INTO plans VALUES
     ('payments-core', 'Payments core', 'Cards, refunds, ledgers. Only for those who need it.', 'private', 'default', 712, NULL, 'pay', 60, 90000, '{payment-service}',
      '{ledger-writes,refunds,three-d-secure,sepa-debits,card-vault,fx-rates,fraud-rules,invoice-numbers,chargebacks}',
      'tomasz.wojcik:Owner:711 jonas.weber:Owner:705 rasmus.berg:Member:700:402 yuki.tanaka:Member:610 aisha.bello:Owner:505 hana.kovacs:Member:490'
-     ' greta.vogel:Auditor:330 zeynep.arslan:Member:92 On-call:Incident_Responder:555'),
+     ' greta.vogel:Auditor:330 zeynep.arslan:Member:92 hana.kovacs:Reviewer:9 On-call:Incident_Responder:555'),
     ('recommendations', 'Recommendations', 'What others bought, and what you might want.', 'protected', 'userId', 640, NULL, 'rec', 50, 310000, '{recommender,web-shop}',
      '{similar-items,bundles,recently-viewed,trending,email-picks,cold-start,price-drops,seasonal-boost,embeddings}',
      'mateo.fernandez:Owner:639 priya.raman:Member:630 iris.papadaki:Member:500 daiki.sato:Owner:220 sofia.rossi:Member:20 Growth:Member:480:140'),
@@ -227,11 +229,6 @@ SELECT at, type, split_part(plans.team, ':', 1), plans.id, NULL, data, pre_data
 SELECT created_at + interval '30 hours', 'default-strategy-updated', NULL, project_id, environment, default_strategy, NULL
   FROM project_environments WHERE default_strategy IS NOT NULL
  UNION ALL
-SELECT created_at + interval '90 days', 'change-request-configuration-updated', 'tomasz.wojcik', project_id, environment,
-       json_build_object('changeRequestsEnabled', true, 'requiredApprovals', required_approvals),
-       json_build_object('changeRequestsEnabled', false, 'requiredApprovals', NULL)
-  FROM project_environments WHERE required_approvals IS NOT NULL
- UNION ALL
 SELECT since, 'project-access-added', 'nora.lindqvist', project, NULL,
        json_build_object('roles', json_build_array(json_build_object('roleId', role_id,
            'userIds', array_remove(ARRAY[user_id], NULL), 'groupIds', array_remove(ARRAY[group_id], NULL)))), NULL
@@ -288,7 +285,7 @@ WITH names AS (
     SELECT *, born + pg_temp.days(flag || 'dev', 0.1, 2) AS development, born + pg_temp.days(flag || 'qa', 2, 4) AS qa, born + pg_temp.days(flag || 'staging', 2, 6) AS staging,
            born + CASE WHEN flag = 'checkout-one-page' THEN interval '12 days'
                        WHEN is_kept OR pg_temp.chance(flag || 'never') > 0.1 THEN pg_temp.days(flag || 'live', 6, CASE WHEN is_quick THEN 9 ELSE 28 END) END AS production,
-           CASE WHEN is_quick OR type = 'permission' THEN '{100}' ELSE pg_temp.choose(flag || 'rollout', '{"{5,25,50,100}","{1,10,30,60,100}","{20,100}","{50}"}'::text[]) END::integer[] AS rollouts,
+           CASE WHEN is_quick OR type = 'permission' THEN '{100}' WHEN flag = 'pay-fraud-rules-redesign' THEN '{25}' ELSE pg_temp.choose(flag || 'rollout', '{"{5,25,50,100}","{1,10,30,60,100}","{20,100}","{50}"}'::text[]) END::integer[] AS rollouts,
            pg_temp.days(flag || 'pace', 2, 5) AS pace
       FROM born
 ), marked AS (
@@ -448,6 +445,87 @@ SELECT off + CASE WHEN is_back THEN away ELSE '0' END, 'feature-environment-' ||
      WHERE environment = 'production' AND type = 'kill-switch') AS switched (off, away, author)
  CROSS JOIN unnest('{false,true}'::boolean[]) AS is_back;
 
+-- Change requests in production of payments-core. What the first one did is in the log already. applied: when.
+CREATE TEMP TABLE asked ON COMMIT DROP AS
+SELECT title, author, coalesce(sent, pg_temp.working(applied - interval '1 day')) AS sent, applied
+  FROM (SELECT times[4] AS applied FROM rules WHERE flag = 'pay-card-vault-redesign' AND environment = 'production' AND sort_order = 0) AS vault,
+       (VALUES ('New card vault for everybody', 'zeynep.arslan', NULL), ('Fraud rules from PostgreSQL', 'jonas.weber', pg_temp.working(pg_temp.ago(3.4))),
+               ('End of early access', 'yuki.tanaka', pg_temp.working(pg_temp.ago(2.4))),
+               ('New fraud rules for half of the customers', 'zeynep.arslan', pg_temp.working(pg_temp.ago(1.2)))) AS requests (title, author, sent);
+INSERT INTO change_requests (project_id, environment, title, state, min_approvals, created_by_user_id, created_at)
+SELECT 'payments-core', 'production', title, 'In review', 1, staff.id, sent FROM asked JOIN staff ON key = author ORDER BY sent;
+INSERT INTO change_request_changes (change_request_id, feature_name, flag_id, segment_id, action, payload, base, created_at)
+SELECT requests.id, flag, flags.id, segment, action, payload, base, requests.created_at
+  FROM (
+    SELECT rollouts.title, flag, NULL::integer AS segment, 'updateStrategy' AS action, jsonb_set(before, '{parameters,rollout}', share) AS payload,
+           jsonb_build_object('strategy', before - 'id', 'segments', '{}'::json) AS base
+      FROM (VALUES ('New card vault for everybody', 'pay-card-vault-redesign', 3, '"100"'::jsonb),
+                   ('New fraud rules for half of the customers', 'pay-fraud-rules-redesign', 1, '"50"')) AS rollouts (title, flag, step, share)
+      JOIN rules USING (flag), LATERAL (SELECT pg_temp.record(rules, step)::jsonb - '{featureName,sortOrder}'::text[] AS before) AS records
+     WHERE environment = 'production' AND sort_order = 0
+     UNION ALL
+    SELECT title, flag, NULL, 'updateEnabled', jsonb_build_object('enabled', is_on),
+           CASE WHEN is_on THEN jsonb_build_object('defaultStrategy', json_build_array(default_strategy, '{}'::json)) ELSE '{}' END
+      FROM (VALUES ('Fraud rules from PostgreSQL', 'pay-fraud-rules-to-postgres', true), ('End of early access', 'pay-refunds-early-access', false),
+                   ('End of early access', 'pay-invoice-numbers-early-access', false),
+                   ('New fraud rules for half of the customers', 'pay-fraud-rules-copy-test', true)) AS switches (title, flag, is_on)
+      JOIN project_environments ON project_id = 'payments-core' AND environment = 'production'
+     UNION ALL
+    SELECT 'New fraud rules for half of the customers', NULL, (data ->> 'id')::integer, 'updateSegment',
+           jsonb_set(data::jsonb, '{constraints,0,values,2}', '".gift"') - '{project,createdBy,createdAt}'::text[], jsonb_build_object('segment', data)
+      FROM log WHERE type = 'segment-created' AND data ->> 'name' = 'Card testers') AS changes
+  JOIN change_requests AS requests USING (title)
+  LEFT JOIN flags ON name = flag
+ ORDER BY requests.id, segment NULLS FIRST, action DESC, flag;
+-- What happened to each of them, and the state after that.
+CREATE TEMP TABLE moves ON COMMIT DROP AS
+SELECT id, title, at, key, happened, moves.state, lag(moves.state) OVER (PARTITION BY title ORDER BY at) AS source, extra::json
+  FROM asked JOIN change_requests USING (title), LATERAL (VALUES
+    (NULL, sent, author, 'created', 'Draft', NULL), (NULL, sent + interval '2 ms', author, 'sent-to-review', 'In review', NULL),
+    ('New card vault for everybody', applied - interval '1 hour', 'hana.kovacs', 'approval-added', 'In review', '{"approvals": 1}'),
+    ('New card vault for everybody', applied - interval '59 min', 'hana.kovacs', 'approved', 'Approved', NULL),
+    ('New card vault for everybody', applied - interval '1 ms', 'hana.kovacs', 'applied', 'Applied', '{"changes": 1}'),
+    ('Fraud rules from PostgreSQL', pg_temp.working(pg_temp.ago(2.9)), 'aisha.bello', 'rejected', 'Rejected',
+     '{"comment": "The load test of the new tables is not done. Please propose it again after that."}'),
+    ('End of early access', pg_temp.working(pg_temp.ago(1.8)), 'hana.kovacs', 'approval-added', 'In review', '{"approvals": 1}'),
+    ('End of early access', pg_temp.working(pg_temp.ago(1.79)), 'hana.kovacs', 'approved', 'Approved', NULL),
+    ('End of early access', pg_temp.working(pg_temp.ago(1.78)), 'hana.kovacs', 'scheduled', 'Scheduled',
+     json_build_object('scheduledAt', iso(date_trunc('week', pg_temp.today() + interval '1 day', 'UTC') + interval '6 days 3 hours'))::text)
+    ) AS moves (only_of, at, key, happened, state, extra)
+ WHERE coalesce(only_of, title) = title;
+UPDATE change_requests
+   SET state = latest, state_times = times, scheduled_at = at, scheduled_by_user_id = CASE WHEN at IS NOT NULL THEN staff.id END,
+       schedule_status = CASE WHEN at IS NOT NULL THEN 'pending' END
+  FROM (SELECT id, (array_agg(state ORDER BY at DESC))[1] AS latest, max((extra ->> 'scheduledAt')::timestamptz) AS at,
+               json_object_agg(state, iso(at) ORDER BY at) FILTER (WHERE happened <> 'approval-added') AS times FROM moves GROUP BY id) AS found, staff
+ WHERE change_requests.id = found.id AND key = 'hana.kovacs';
+INSERT INTO change_request_reviews (change_request_id, user_id, approved, created_at)
+SELECT moves.id, staff.id, happened <> 'rejected', at FROM moves JOIN staff USING (key) WHERE happened IN ('approval-added', 'rejected');
+INSERT INTO change_request_comments (change_request_id, user_id, text, created_at)
+SELECT moves.id, staff.id, text, at + wait
+  FROM moves, LATERAL (VALUES ('Fraud rules from PostgreSQL', 'rejected', moves.key, extra ->> 'comment', interval '0'),
+                   ('New fraud rules for half of the customers', 'created', 'hana.kovacs', 'Does support know the new messages for declined cards?', interval '50 min'),
+                   ('New fraud rules for half of the customers', 'created', moves.key, 'Yes, and they have the runbook.', interval '80 min')) AS talk (about, during, author, text, wait)
+  JOIN staff ON staff.key = author
+ WHERE title = about AND happened = during
+ ORDER BY 4;
+UPDATE log SET author = 'hana.kovacs', change_request_id = moves.id
+  FROM change_request_changes JOIN moves ON moves.id = change_request_id AND happened = 'applied'
+ WHERE type = 'feature-strategy-update' AND feature = feature_name AND environment = 'production' AND log.at = moves.at + interval '1 ms';
+CREATE FUNCTION pg_temp.request(move moves, state text, extra json) RETURNS json LANGUAGE sql STABLE AS
+    $$ SELECT json_merge(json_build_object('id', move.id, 'title', move.title, 'state', state, 'minApprovals', 1), extra) $$;
+INSERT INTO log (at, type, author, project, environment, feature, data, pre_data, change_request_id)
+SELECT min(sent) - interval '3 hours', 'change-request-configuration-updated', 'tomasz.wojcik', 'payments-core', 'production', NULL,
+       '{"changeRequestsEnabled":true,"requiredApprovals":1}'::json, '{"changeRequestsEnabled":false,"requiredApprovals":null}'::json, NULL FROM asked
+ UNION ALL
+SELECT at, 'change-request-' || happened, key, 'payments-core', 'production', NULL, pg_temp.request(moves, state, extra),
+       CASE WHEN happened NOT IN ('created', 'approval-added') THEN pg_temp.request(moves, source, NULL) END, CASE happened WHEN 'applied' THEN id END FROM moves
+ UNION ALL
+SELECT at + interval '1 ms', 'change-added', key, 'payments-core', 'production', feature_name,
+       json_build_object('changeRequestId', change_request_id, 'id', changes.id, 'action', action, 'payload', payload,
+                         CASE WHEN segment_id IS NULL THEN 'feature' ELSE 'segment' END, coalesce(feature_name, payload ->> 'name')), NULL, NULL
+  FROM change_request_changes AS changes JOIN moves ON moves.id = change_request_id AND happened = 'created';
+
 -- Step: Usage
 WITH keys AS (
     SELECT id AS project, app, app || ' (' || id || ')' AS name, replace(gen_random_uuid()::text || gen_random_uuid(), '-', '') AS random, pg_temp.ago(least(created - 3, 700), '15:20') AS at
@@ -517,8 +595,8 @@ SELECT 'checkout-expres-pay', name, 'production', seen_at FROM applications WHER
 -- Remove the spaces from payloads, as the server writes them. No text contains the replaced strings.
 CREATE FUNCTION pg_temp.compact(payload json) RETURNS json LANGUAGE sql IMMUTABLE AS
     $$ SELECT regexp_replace(regexp_replace(payload::text, '" ?: ', '":', 'g'), ',\s+(["{\[])', ',\1', 'g')::json $$;
-INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, tags)
-SELECT date_trunc('milliseconds', at), log.type, coalesce(users.email, users.username, 'system'), users.id, environment, log.project, feature, pg_temp.compact(data), pg_temp.compact(pre_data),
+INSERT INTO events (created_at, type, created_by, created_by_user_id, environment, project, feature_name, data, pre_data, change_request_id, tags)
+SELECT date_trunc('milliseconds', at), log.type, coalesce(users.email, users.username, 'system'), users.id, environment, log.project, feature, pg_temp.compact(data), pg_temp.compact(pre_data), change_request_id,
        pg_temp.compact((SELECT coalesce(json_agg(json_build_object('type', type, 'value', value) ORDER BY type, value), '[]')
           FROM tagged WHERE flag = feature AND since <= at AND (until IS NULL OR until > at)))
   FROM log

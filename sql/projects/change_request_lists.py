@@ -110,6 +110,21 @@ def list_actionable(conn: Connection, project: str, user_id: int | None, *, is_a
     return value(conn, ACTIONABLE, params)
 
 
+LIST_OF_FLAG: LiteralString = f"""
+    SELECT id, environment, state, {TITLE} AS title
+      FROM change_requests
+     WHERE project_id = %(project)s
+       AND state IN ('In review', 'Approved', 'Scheduled')
+       AND id IN (SELECT change_request_id FROM change_request_changes WHERE feature_name = %(feature)s)
+     ORDER BY id
+"""
+
+
+def list_of_flag(conn: Connection, project: str, feature: str) -> list[DictRow]:
+    """Return id, environment, state and title of the requests that were sent and will change a flag when applied."""
+    return rows(conn, LIST_OF_FLAG, {"project": project, "feature": feature})
+
+
 LIST_SCHEDULED: LiteralString = f"""
     SELECT coalesce(json_agg(json_build_object(
                'id', id, 'environment', environment, 'title', {TITLE}) ORDER BY id), '[]')::text

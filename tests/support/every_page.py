@@ -18,27 +18,13 @@ FIND = """
            (SELECT max(name) FROM context_fields) AS field,
            (SELECT max(id) FROM roles) AS role,
            (SELECT min(id) FROM integrations) AS integration,
+           (SELECT id FROM change_requests WHERE state = 'In review') AS request,
            (SELECT max(id) FROM users WHERE account_type = 'User' AND deleted_at IS NULL) AS "user"
       FROM strategies
       JOIN flags ON flags.id = flag_id
      WHERE project_id = 'checkout' AND archived_at IS NULL AND environment = 'production'
      ORDER BY json_array_length(constraints) DESC, flags.id DESC
      LIMIT 1
-"""
-# A change request in review, with a change of this flag.
-REQUEST = """
-    WITH request AS (
-        INSERT INTO change_requests
-               (project_id, environment, title, state, min_approvals, created_by_user_id, state_times)
-        SELECT 'checkout', 'production', 'Faster', 'In review', 1, min(id), '{"In review": "2026-11-23T12:00:00Z"}'
-          FROM users
-        RETURNING id
-    )
-    INSERT INTO change_request_changes (change_request_id, feature_name, flag_id, action, payload, base)
-    SELECT request.id, flags.name, flags.id, 'addStrategy', '{"name": "default"}', '{"segments": {}}'
-      FROM request, flags
-     WHERE flags.name = %(flag)s
-    RETURNING change_request_id AS request
 """
 
 
@@ -77,8 +63,9 @@ PAGES = (
     Example("/projects/checkout/tokens"),
     Example("/projects/checkout/settings"),
     Example("/projects/checkout/change-requests"),
-    Example("/projects/checkout/change-requests/closed"),
-    Example("/projects/checkout/change-requests/{request}"),
+    Example("/projects/payments-core/change-requests"),
+    Example("/projects/payments-core/change-requests/closed"),
+    Example("/projects/payments-core/change-requests/{request}"),
     Example("/projects/checkout/compare?left=staging&right=production"),
     Example("/projects/checkout/flags/{flag}/compare"),
     Example("/projects/checkout/flags/{flag}"),
@@ -142,5 +129,4 @@ def values(url: str) -> dict[str, Any]:
         secret = signup_tokens.generate()
         signup_tokens.insert(conn, secret, {"name": "Pages", "expiresAt": expires_at}, created_by=ADMIN)
         reset = reset_tokens.insert(conn, found.pop("user"), ADMIN)
-        found |= rows(conn, REQUEST, {"flag": found["flag"]})[0]
         return found | {"invitation": secret, "reset": reset}

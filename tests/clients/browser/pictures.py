@@ -17,6 +17,7 @@ PAGES = {
     "projects": ("/", 720),
     "project": ("/projects/checkout", 900),
     "flag": ("/projects/checkout/flags/{flag}", 900),
+    "change-request": ("/projects/payments-core/change-requests/{request}", 900),
     "events": ("/events?project=checkout&type=feature-strategy-update", 700),
     "insights": ("/insights", 800),
 }

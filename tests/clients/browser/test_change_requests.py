@@ -50,7 +50,7 @@ def test_a_strategy_is_proposed_approved_and_applied(
     path = send_to_review(window)
     window.log_in(demo_url, ADMIN)
     window.visit("/projects/checkout/change-requests")
-    window.wait_for_text("It waits for you.")
+    window.wait_for_text("Waits for your approval.")
     window.visit(path)
     window.wait_for_text("41 %")
     window.click("button", "Approve")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.support.receiver import status
+from tests.support.teams import Team
 
 FLAGS = "/api/admin/projects/default/features"
 
@@ -44,6 +45,13 @@ def test_chats_get_a_sentence_with_links(alice, subscribe, deliver, receiver):
     assert (card["type"], card["version"], card["body"][0]["text"]) == ("AdaptiveCard", "1.4", markdown)
     assert card["actions"] == [{"type": "Action.OpenUrl", "title": "Open Flags", "url": "http://localhost/events"}]
     assert "webhook-signature" not in receiver.received[0].headers
+
+
+def test_messages_about_a_change_request_have_its_link(world, subscribe, deliver, receiver):
+    subscribe("slack", events=["change-request-sent-to-review"])
+    number = Team(world).sent()
+    deliver()
+    assert f"<http://localhost/projects/shop/change-requests/{number}|{number}>" in bodies(receiver)[0]["text"]
 
 
 def test_changes_of_a_single_event(alice, subscribe, deliver, receiver):

@@ -25,13 +25,14 @@ def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     people = team.people
     page = open_page(people["reviewer"], PAGE)
     assert page.links[f"Change request {number}"] == f"{PAGE}/{number}"
-    assert "In review Waits for 1 approval by others. It waits for you." in page.text
+    assert "In review Waits for your approval." in page.text
     assert page.links["Change requests 1"] == PAGE
-    assert "It waits for you." not in open_page(people["author"], PAGE).text
-    assert "It waits for you." not in open_page(people["applier"], PAGE).text
+    assert open_page(people["reviewer"], "/events").links[str(number)] == f"{PAGE}/{number}"
+    assert "Waits for you" not in open_page(people["author"], PAGE).text
+    assert "Waits for you" not in open_page(people["applier"], PAGE).text
     team.move(number, "Approved")
-    assert "It waits for you." not in open_page(people["reviewer"], PAGE).text
-    assert "Approved Waits for somebody who may apply it. It waits for you." in open_page(people["applier"], PAGE).text
+    assert "Waits for you" not in open_page(people["reviewer"], PAGE).text
+    assert "Approved Waits for you to apply it." in open_page(people["applier"], PAGE).text
     assert open_page(people["author"], f"{PAGE}/closed").texts(".//tbody//td") == []
     team.move(number, "Applied")
     assert open_page(people["author"], PAGE).texts(".//tbody//td") == []
@@ -87,6 +88,21 @@ def test_buttons_are_those_of_the_person_and_the_state(
     assert set(page.texts(".//div[@class='head']//button")) == buttons
 
 
+def test_flag_page_names_the_requests_that_will_change_it(team: Team) -> None:
+    def said(flag: str) -> list[str]:
+        page = open_page(team.people["author"], f"/projects/shop/flags/{flag}")
+        return [text for text in page.texts(".//div[@class='notice info']") if text.startswith("A change request")]
+
+    number = team.sent()
+    text = "A change request is {1}: Change request {0} . It changes this flag in production when it is applied."
+    assert said("shop-one") == [text.format(number, "in review")]
+    assert said("shop-two") == []
+    team.move(number, "Approved")
+    assert said("shop-one") == [text.format(number, "approved")]
+    team.move(number, "Applied")
+    assert said("shop-one") == []
+
+
 def test_former_member_cancels_their_draft(team: Team, world: World) -> None:
     number = team.propose().json["id"]
     world.conn.execute("DELETE FROM project_user_roles WHERE user_id = %s", [team.people["author"].id])
@@ -100,7 +116,7 @@ def test_open_requests_are_shown_where_change_requests_are_off(team: Team) -> No
     number = team.sent("Approved")
     team.propose()
     team.require(None)
-    assert "It waits for you." in open_page(team.people["applier"], PAGE).text
+    assert "Waits for you to apply it." in open_page(team.people["applier"], PAGE).text
     page = open_page(team.people["author"], "/projects/shop/flags/shop-one")
     assert "Your draft in production has 1 change." in page.text
     assert "Add to change request" not in page.text

@@ -109,6 +109,13 @@ def test_sentences_are_of_existing_types_and_deleted_flags_have_no_link() -> Non
     assert words == [("deleted ", ""), ("gone", "name")]
 
 
+def test_numbers_of_change_requests_are_links_until_a_draft_is_deleted() -> None:
+    data = {"id": 7, "title": "Faster", "scheduledAt": "2026-11-29T03:00:00.000Z"}
+    words = says(type="change-request-scheduled", project="default", data=data)
+    assert words[1::2] == [("7", "request"), (data["scheduledAt"], "time")]
+    assert says(type="change-request-discarded", project="default", preData=data)[1] == ("7", "name")
+
+
 @pytest.fixture
 def log(conn: Connection, world: World) -> None:
     """Events of two projects. The flag pie is deleted."""

@@ -18,10 +18,8 @@ pytestmark = pytest.mark.slow
 
 # What a company without logins, and without changes of its settings, leaves empty.
 EMPTY = (
-    "banners change_request_changes change_request_comments change_request_reviews change_requests event_weeks "
-    "frontend_additions known_logins login_addresses login_throttle past_environment_types past_group_users "
-    "past_passwords past_private_projects personal_tokens reset_tokens sessions "
-    "user_identities"
+    "banners event_weeks frontend_additions known_logins login_addresses login_throttle past_environment_types "
+    "past_group_users past_passwords past_private_projects personal_tokens reset_tokens sessions user_identities"
 )
 
 
@@ -33,6 +31,8 @@ EMPTY = (
         "projects WHERE naming_pattern IS NOT NULL AND naming_example ~ naming_pattern",
         "project_environments WHERE default_strategy IS NOT NULL",
         "project_environments WHERE required_approvals IS NOT NULL",
+        *(f"change_requests WHERE state = '{state}'" for state in ("In review", "Scheduled", "Applied", "Rejected")),
+        "change_request_reviews JOIN change_request_comments USING (change_request_id, user_id) WHERE NOT approved",
         "users WHERE account_type = 'Service Account'",
         "users WHERE deleted_at IS NOT NULL",
         "users JOIN roles ON roles.id = root_role_id WHERE type = 'root-custom'",
@@ -118,6 +118,17 @@ def test_the_demo_leaves_few_tables_empty(read):
                   AND before.data ->> 'id' = event.data ->> 'id' ORDER BY id DESC LIMIT 1)""",
         "events WHERE type = 'feature-tagged' AND NOT tags::jsonb @> jsonb_build_array(data::jsonb)",
         "events WHERE type = 'feature-untagged' AND tags::jsonb @> jsonb_build_array(pre_data::jsonb)",
+        """events WHERE type LIKE 'change-request-%' AND pre_data ->> 'state' <> (
+               SELECT data ->> 'state' FROM events AS before
+                WHERE before.id < events.id AND type LIKE 'change-request-%'
+                  AND before.data ->> 'id' = events.data ->> 'id' ORDER BY id DESC LIMIT 1)""",
+        """change_requests AS requests WHERE state IS DISTINCT FROM (
+               SELECT data ->> 'state' FROM events
+                WHERE type LIKE 'change-request-%' AND data ->> 'id' = requests.id::text ORDER BY id DESC LIMIT 1)""",
+        """change_request_changes AS changes JOIN change_requests AS requests ON requests.id = change_request_id
+               WHERE state = 'Applied' AND NOT EXISTS (
+                   SELECT FROM events WHERE change_request_id = requests.id AND feature_name = changes.feature_name
+                      AND data #>> '{parameters,rollout}' = payload #>> '{parameters,rollout}')""",
         # No secret is in the log, and only the administrator has a password.
         """(SELECT secret FROM signup_tokens UNION ALL SELECT secret FROM api_keys WHERE secret IS NOT NULL) AS secrets
                JOIN events ON strpos(concat(data, pre_data), right(secret, 30)) > 0""",
@@ -132,7 +143,7 @@ def test_the_log_covers_two_years_and_nothing_of_the_future(read, start):
     assert {row["type"] for row in read("SELECT DISTINCT type FROM events")} <= TYPES
     columns = read(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
-        " AND data_type = 'timestamp with time zone' AND column_name NOT IN ('expires_at', 'filled_at')"
+        " AND data_type = 'timestamp with time zone' AND column_name NOT IN ('expires_at', 'filled_at', 'scheduled_at')"
     )
     # What every installation starts with.
     older = {
@@ -259,6 +270,15 @@ def test_every_response_is_valid_and_can_be_sent_back_without_a_change(url, star
         refused = [(path, answer.text) for path, answer in answers if answer.status_code not in (200, 204)]
         assert (len(found) > 500, refused) == (True, [])
         assert fingerprint(conn) == before
+
+
+def test_open_change_requests_can_be_applied(url, make_app):
+    caller = Caller(make_app(url), ADMIN_KEY)
+    path = "/api/admin/projects/payments-core/change-requests"
+    found = caller.get(path).get_json()
+    assert "conflict" not in str([caller.get(f"{path}/{one['id']}").get_json() for one in found])
+    [scheduled] = [one["id"] for one in found if one["state"] == "Scheduled"]
+    assert caller.put(f"{path}/{scheduled}/state", json={"state": "Applied"}).status_code == 200
 
 
 def test_the_bar_has_a_step_for_each_part_of_the_script():
