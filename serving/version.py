@@ -8,7 +8,7 @@ from serving.settings import PROJECT
 
 
 def read() -> str:
-    """Return the version, such as 0.2.0."""
+    """Return the version, such as 1.0.0."""
     config = ConfigParser()
     config.read(PROJECT / "setup.cfg", encoding="utf-8")
     return config["metadata"]["version"]

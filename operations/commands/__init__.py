@@ -20,6 +20,7 @@ from operations.commands import (
     transfer,
     users,
 )
+from serving.version import VERSION
 
 program = click.Group(
     "flags",
@@ -45,3 +46,4 @@ program = click.Group(
         users.user,
     ],
 )
+click.version_option(VERSION, message="%(version)s")(program)

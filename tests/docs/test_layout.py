@@ -38,6 +38,7 @@ LONGER = {
     "operations/commands/demo.sql",
     "tests/operations/schema/0001.sql",
     "tests/operations/schema/0003.sql",
+    "tests/operations/schema/0004.sql",
 }
 
 

@@ -5,12 +5,11 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from inspect import getclosurevars
 from pathlib import Path
 from shutil import which
 
-import click
 import pytest
 
 from contract import operations_page
@@ -20,6 +19,7 @@ from sql import database
 from tests.support.instance import ADMIN_KEY, SETTINGS
 from tests.support.openapi_document import DOCUMENT
 from tests.support.page_examples import fits
+from tests.support.promises import commands_in
 from tests.support.service import ROOT, Service, run
 
 SETTINGS_PAGE = ROOT / "docs" / "reference" / "settings.md"
@@ -94,16 +94,6 @@ def test_commands_page_lists_every_command_with_its_options():
     )
     listed = {name: set(re.findall(r"`(--[a-z-]+)`", options)) for name, options in rows}
     assert listed == dict(commands_in(program))
-
-
-def commands_in(group: click.Group, *names: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield each command of a group that is not hidden: its words, and its options."""
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group) and not command.hidden:
-            yield from commands_in(command, *names, name)
-        elif not command.hidden:
-            options = {option for parameter in command.params for option in parameter.opts}
-            yield " ".join((*names, name)), {option for option in options if option.startswith("--")}
 
 
 def test_pages_about_scaling_and_proxies_set_only_existing_settings():

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 from zipfile import ZipFile
 
@@ -222,6 +223,46 @@ def test_the_file_has_only_what_a_server_needs(file: Path) -> None:
     assert file.stat().st_size < 25 * 10**6
     for unwanted in ("server/tests/", "server/bench/", "server/.ci/", "/pginstall/", "/pginstall18/include/"):
         assert [name for name in names if unwanted in name] == []
+
+
+# Runs a script as if it was another year.
+IN_ANOTHER_YEAR = """
+import runpy, sys, time
+time.time = lambda: 10**9
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+def test_the_same_commit_gives_the_same_bytes_everywhere(folder: Path) -> None:
+    def build_in(clone: Path, *options: str, **settings: Any) -> Path:
+        (clone / ".venv-dev").symlink_to(Path(sys.executable).parents[1])
+        command = [
+            clone / ".venv-dev" / "bin" / "python",
+            *options,
+            clone / "deploy" / "build.py",
+            clone / "dist",
+            HERE,
+        ]
+        done = subprocess.run(command, cwd=clone, check=True, capture_output=True, text=True, timeout=LONG, **settings)
+        (clone / ".venv-dev").unlink()
+        return Path(done.stdout.strip())
+
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder / "one"], check=True, umask=0o022)
+    one = build_in(folder / "one").read_bytes()
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder / "another folder"], check=True, umask=0o077)
+    # uv writes the path of this Python into programs.
+    (folder / "another folder" / ".venv").symlink_to(Path(sys.executable).parents[1])
+    for path in (folder / "another folder").rglob("*"):
+        os.utime(path, (10**9, 10**9), follow_symlinks=False)
+    environ = os.environ | {"TZ": "Pacific/Auckland", "LC_ALL": "C", "UV_COMPILE_BYTECODE": "1", "PYTHONHASHSEED": "7"}
+    other = build_in(folder / "another folder", "-c", IN_ANOTHER_YEAR, env=environ, umask=0o077)
+    assert other.read_bytes() == one
+    check = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(check, cwd=other.parent).returncode == 0
+    other.write_bytes(one + b"!")
+    assert subprocess.run(check, cwd=other.parent, capture_output=True).returncode == 1
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from serving.version import VERSION
 from tests.support.command_line import PATIENCE, clean, install, run_flags
 from tests.support.service import ROOT
 
@@ -71,7 +72,8 @@ def test_packages_that_are_missing_say_make_clean(program: Path) -> None:
 def test_the_help_lists_the_commands_and_none_of_flask() -> None:
     shown = run_flags().stderr
     assert shown == run_flags("--help").stdout
-    assert re.findall(r"^  (-\S+)", shown, re.MULTILINE) == ["--help"]
+    assert re.findall(r"^  (-\S+)", shown, re.MULTILINE) == ["--version", "--help"]
+    assert run_flags("--version").stdout == f"{VERSION}\n"
     commands = re.findall(r"^  ([a-z-]+) ", shown.partition("Commands:")[2], re.MULTILINE)
     assert commands == sorted(commands)
     assert {"serve", "user", "api-token"} <= set(commands)
