@@ -62,9 +62,11 @@ coverage: .venv-dev/installed ## Run the tests and list the lines and branches t
 	@exec $(dev)/python -m pytest -n 2 --dist loadfile -m "not slow and not timing" --cov
 
 .PHONY: bench
-bench: .venv-dev/installed ## Measure with up to 1 million events and 10,000 flags; BASE=../other compares searches with another checkout
+bench: .venv-dev/installed ## Measure with up to 3 million events and 10,000 applications; BASE=../other compares searches with another checkout
 	@$(dev)/python -m bench
+	@$(dev)/python -m bench.scale
 	@$(dev)/python -m bench.applications
+	@$(dev)/python -m bench.capacity
 	@exec $(dev)/python -m bench.streams
 
 .PHONY: check

@@ -153,9 +153,10 @@ class Client:
     def __init__(self, checkout: Checkout, credential: str) -> None:
         self._connection = HTTPConnection("127.0.0.1", checkout.port, timeout=60)
         self._used = time.monotonic()
-        # The headers of each request, and those of the last response.
+        # The headers of each request, and those and the body of the last response.
         self.headers = {"Authorization": credential}
         self.received: Message = Message()
+        self.body = b""
 
     def ask(self, method: str, path: str, body: str | None = None) -> int:
         """Send a request, read the response, and return its status."""
@@ -163,7 +164,7 @@ class Client:
             self._connection.close()
         self._connection.request(method, path, body, self.headers)
         response = self._connection.getresponse()
-        response.read()
+        self.body = response.read()
         self.received = response.headers
         self._used = time.monotonic()
         return response.status

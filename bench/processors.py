@@ -45,6 +45,13 @@ def milliseconds(pid: int) -> float:
     return sum(int(file.read_text().split()[0]) for file in files) / 1e6
 
 
+def family(pid: int) -> float:
+    """Return the processor time of a process and its children, also of children that have ended."""
+    ended = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[13:15]
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return sum(map(int, ended)) * 1000 / os.sysconf("SC_CLK_TCK") + sum(map(milliseconds, [pid, *map(int, children)]))
+
+
 def resident(checkout: Checkout) -> float:
     """Return the memory of the only worker in MB."""
     pages = int(Path(f"/proc/{workers(checkout)[0]}/statm").read_text().split()[1])

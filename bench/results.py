@@ -1,4 +1,4 @@
-"""The options of a run, and the table of results in a page of docs/development."""
+"""The options of a run, and the table of results in a page of docs."""
 
 import os
 import signal
@@ -8,28 +8,34 @@ from pathlib import Path
 from typing import TypeVar
 
 Scale = TypeVar("Scale")
-DOCS = Path(__file__).parent.parent / "docs" / "development"
+DOCS = Path(__file__).parent.parent / "docs"
 HEADING = "## Results\n"
 
 
-def options(scales: Mapping[str, Scale]) -> tuple[Scale, Path]:
-    """Return the scale and the folder for the page, from the environment. SIGTERM then stops what was started."""
+def options(scales: Mapping[str, Scale]) -> tuple[Scale, Path | None]:
+    """Return the scale and the folder for the page, from the environment. SIGTERM then stops what was started.
+
+    None: the folder that has the page.
+    """
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    name, out = os.environ.get("SCALE") or "usual", Path(os.environ.get("OUT") or DOCS)
+    name, out = os.environ.get("SCALE") or "usual", os.environ.get("OUT")
     if name not in scales:
         sys.exit(f"SCALE must be one of {', '.join(scales)}.")
-    if name != "usual" and out == DOCS:
-        sys.exit("Set OUT to another folder: the pages in docs/development are for complete runs only.")
-    return scales[name], out
+    if name != "usual" and not out:
+        sys.exit("Set OUT to another folder: the pages in docs are for complete runs only.")
+    return scales[name], Path(out) if out else None
 
 
-def write(folder: Path, page: str, run: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write the page into the folder: its text in docs/development, and this run's results."""
+def write(folder: Path | None, page: str, run: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
+    """Write the page into the folder, and return the folder: the page's text in docs, and this run's results."""
+    (source,) = DOCS.glob(f"*/{page}")
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    text = (DOCS / page).read_text(encoding="utf-8").partition(HEADING)[0]
+    text = source.read_text(encoding="utf-8").partition(HEADING)[0]
+    folder = folder or source.parent
     folder.mkdir(parents=True, exist_ok=True)
     (folder / page).write_text(f"{text}{HEADING}\n{run}\n\n{table}\n", encoding="utf-8")
+    return folder
 
 
 def short(number: float | None) -> str:

@@ -149,11 +149,16 @@ def measure(checkout: Checkout, few: int, many: int, seconds: float, rounds: int
                 yield f"a change, {number:,} streams: ms until the last one has it, at most", "≤ 1,000", longest
 
 
+def open_many_files() -> None:
+    """Let this process open as many files as it may."""
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+
 def main() -> None:
     """Run the bench with the options from the environment."""
     (sizes, (few, many), seconds, rounds), out = options(SCALES)
-    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    open_many_files()
     checkout, rows = Checkout("streams", HERE), dict[str, list[str]]()
     with database_server() as server:
         for size in sizes:

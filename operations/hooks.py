@@ -65,12 +65,16 @@ def refuse_taken_port() -> None:
             time.sleep(0.05)
 
 
+def files_needed() -> int:
+    """Return how many files a worker opens that has all its streams."""
+    return settings["CLIENT_STREAMS"] + client_streams.DESCRIPTORS + settings["DATABASE_POOL_SIZE"]
+
+
 def raise_file_limit() -> None:
     """Let each worker open enough files for its streams."""
-    wanted = settings["CLIENT_STREAMS"] + client_streams.DESCRIPTORS + settings["DATABASE_POOL_SIZE"]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+    if soft < files_needed():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(files_needed(), hard), hard))
 
 
 def when_ready(_server: Any) -> None:
@@ -80,7 +84,7 @@ def when_ready(_server: Any) -> None:
     if places < settings["CLIENT_STREAMS"]:
         print(
             f"Each worker can have {places} event streams instead of CLIENT_STREAMS={settings['CLIENT_STREAMS']}, "
-            f"because it can open only {files} files. Raise the limit of open files.",
+            f"because it can open only {files} files. Raise the limit of open files to {files_needed()}.",
             file=sys.stderr,
         )
     print(f"Serving at {settings['BASE_URL']} (Ctrl-C to stop)", file=sys.stderr, flush=True)

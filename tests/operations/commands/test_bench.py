@@ -35,6 +35,15 @@ def test_a_tiny_run_writes_tables(server, tmp_path):
     assert (len(lines), {len(line) for line in lines}) == (2 + 19, {3})
     values = {name.strip("| "): value.strip(" |") for name, _, value in lines[2:]}
     assert values["50 instances report 200 flags at once: % accepted"] == "100"
+    done = run("bench.scale", **environ)
+    assert done.returncode == 0, done.stderr
+    lines = lines_of(tmp_path / "performance-scale.md")
+    assert (len(lines), {len(line) for line in lines}) == (2 + 2 * 19 + 1, {5})
+    assert (tmp_path / "performance-scale.svg").read_text().count("<g ") == 20
+    done = run("bench.capacity", **environ)
+    assert done.returncode == 0, done.stderr
+    lines = lines_of(tmp_path / "capacity.md")
+    assert "| 20 applications that poll every 0.1 s: % answered with 304 within 10 s" in {line[0] for line in lines}
     done = run("bench.streams", **environ)
     assert done.returncode == 0, done.stderr
     lines = lines_of(tmp_path / "performance-streams.md")
@@ -44,7 +53,7 @@ def test_a_tiny_run_writes_tables(server, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["bench", "bench.applications", "bench.streams"])
+@pytest.mark.parametrize("module", ["bench", "bench.scale", "bench.applications", "bench.capacity", "bench.streams"])
 def test_an_unknown_scale_is_refused(module):
     done = run(module, SCALE="huge")
     assert (done.returncode, done.stderr) == (1, "SCALE must be one of usual, tiny.\n")

@@ -229,7 +229,7 @@ def test_few_open_files_lower_the_places(make_database: Callable[..., str]) -> N
     with Service(make_database(), prefix=limited, METRICS_TOKEN=TOKEN) as service:
         assert (
             "Each worker can have 4 event streams instead of CLIENT_STREAMS=400, because it can open only 912 files. "
-            "Raise the limit of open files." in service.err
+            "Raise the limit of open files to 1308." in service.err
         )
         token = new_token(service)
         with listeners(service, token, 4):
