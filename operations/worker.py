@@ -7,6 +7,7 @@ Written for gunicorn 27 (bounded in setup.cfg). All that we override of it is he
 - ThreadWorker.is_parent_alive(), handle_quit(), set_accept_enabled(), handle() and handle_error(): gunicorn would have
   to close its sockets when it stops, take no lock in a signal handler, and let the application build error responses.
 - gthread._DEFER, which handle() returns for a connection without a request.
+- wsgi.Response.write(): gunicorn would have to send the headers and the body of a response together.
 """
 
 import errno
@@ -18,6 +19,7 @@ from socket import socket
 from typing import Any
 
 from gunicorn import util
+from gunicorn.http import wsgi
 from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
 from gunicorn.workers import gthread
 from werkzeug.exceptions import BadRequest
@@ -30,6 +32,8 @@ READ_SECONDS = 15.0
 LINGER_SECONDS = 2.0
 # Milliseconds that a thread waits for the next request on a connection.
 NEXT_MS = 2
+# Bytes of a body that is copied, so that it can be sent with the headers.
+COPIED_BYTES = 1 << 16
 
 
 class ClientSocket(socket):
@@ -73,7 +77,27 @@ class Connection(gthread.TConn):
         util.close(self.sock)
 
 
+class Packet(bytearray):
+    """Bytes that are sent together."""
+
+    sendall = bytearray.extend
+
+
+class Response(wsgi.Response):
+    """A response that sends its headers with the first part of its body, so that the client wakes up once."""
+
+    def write(self, arg: bytes) -> None:
+        if self.headers_sent or len(arg) > COPIED_BYTES:
+            super().write(arg)
+            return
+        client, self.sock = self.sock, Packet()
+        super().write(arg)
+        packet, self.sock = self.sock, client
+        client.sendall(packet)
+
+
 gthread.TConn = Connection
+wsgi.Response = Response
 
 
 class Worker(gthread.ThreadWorker):

@@ -17,6 +17,7 @@ from sql import access, sessions
 from sql.access import digest
 from sql.database import Connection, connection
 from sql.events import VisibleEvents
+from sql.people.personal_tokens import PREFIX
 
 # Our choice: a session is a cookie with a random value. The database keeps its SHA-256.
 SESSION_COOKIE = "session"
@@ -119,6 +120,7 @@ def require(
             environment=environment,
             protects=environment is not None or direct is not None,
             list_projects=list_projects,
+            is_personal=(secret_of(request) or b"").startswith(PREFIX.encode()),
         )
     if caller and caller["session_via"] == "proxy" and session:
         name = proxy_header.person_name()
@@ -219,17 +221,23 @@ def id_in_path(text: str) -> int:
 
 def credentials(request: Request) -> tuple[bytes | None, bytes | None]:
     """Return the digests of the token in the header and of the session cookie. A header hides the cookie."""
-    # Our choice: "Authorization: <token>" and "Authorization: Bearer <token>" are equal.
-    header = request.headers.get("Authorization")
-    if header is not None:
-        scheme, _, rest = header.partition(" ")
-        # Strip only spaces and tabs. The header is decoded as Latin-1, where bytes of a token can look like other
-        # white space.
-        secret = (rest if scheme.lower() == "bearer" else header).strip(" \t")
-        # Encoding as Latin-1 restores the bytes of the header, which are UTF-8 like the stored digests.
-        return digest(secret.encode("latin-1", "replace")), None
+    secret = secret_of(request)
+    if secret is not None:
+        return digest(secret), None
     cookie = request.cookies.get(SESSION_COOKIE)
     return None, None if cookie is None else digest(cookie)
+
+
+def secret_of(request: Request) -> bytes | None:
+    """Return the token in the header."""
+    # Our choice: "Authorization: <token>" and "Authorization: Bearer <token>" are equal.
+    header = request.headers.get("Authorization")
+    if header is None:
+        return None
+    scheme, _, rest = header.partition(" ")
+    # Strip only spaces and tabs. The header is decoded as Latin-1, where bytes of a token can look like other white
+    # space. Encoding as Latin-1 restores the bytes of the header, which are UTF-8 like the stored digests.
+    return (rest if scheme.lower() == "bearer" else header).strip(" \t").encode("latin-1", "replace")
 
 
 def scope_text(project: str | None, environment: str | None) -> str:

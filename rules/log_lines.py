@@ -1,6 +1,7 @@
 """Write lines of JSON to stdout, the log."""
 
 import json
+import sys
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,4 +16,5 @@ def write(line: dict[str, Any]) -> None:
     """Write one line in ASCII, in one call, so that lines of other threads and processes do not mix with it."""
     # The request may have committed a change. A closed pipe or a full disk must not turn its response into an error.
     with suppress(OSError):
-        print(json.dumps(line) + "\n", end="", flush=True)
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()

@@ -1,7 +1,7 @@
 """Write what applications report."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,7 +82,7 @@ def cut_usage(conn: Connection, usage: dict[UsageKey, Counts]) -> Iterator[str]:
         yield key.app_name
 
 
-def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
+def make_known(conn: Connection, group: Sequence[Report]) -> Set[str]:
     """Insert the applications of reports, and record the events of new ones. Return those that now exist.
 
     A frontend token adds at most MAX_FRONTEND_APPLICATIONS a day. Others record at most MAX_EVENTS events a day.
@@ -99,7 +99,8 @@ def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
             if report.token.kind != "frontend":
                 servers.add(name)
     # The lock of the insertion comes before the locks of rows, so that workers do not wait for each other in a circle.
-    missing = applications.list_missing(conn, strategies)
+    existing = applications.find(conn, strategies)
+    missing = sorted(strategies.keys() - existing.keys())
     if missing:
         room: dict[int, int] = {}
 
@@ -116,7 +117,7 @@ def make_known(conn: Connection, group: Sequence[Report]) -> set[str]:
         created = applications.insert(conn, admitted, public=admitted.keys() - servers)
         recorded = [name for name in created if name not in servers or has_room(name)]
         events.record(conn, *(created_event(name, strategies[name], *tokens[name]) for name in recorded))
-    return applications.see(conn, strategies)
+    return applications.see(conn, strategies) if missing or any(existing.values()) else existing.keys()
 
 
 def created_event(name: str, strategies: Sequence[str] | None, token: ClientToken, environment: str) -> Event:

@@ -12,6 +12,7 @@ from validators.tokens.origins import ANY
 
 # The operations below these paths are for browsers. Other operations have no CORS headers.
 PATHS = ("/api/frontend", "/ofrep")
+BELOW = tuple(f"{path}/" for path in PATHS)
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
@@ -28,7 +29,7 @@ def init_app(app: Flask) -> None:
 
 def is_for_browsers() -> bool:
     """Return whether the path of the request is one of PATHS, or below."""
-    return any(request.path == path or request.path.startswith(f"{path}/") for path in PATHS)
+    return f"{request.path}/".startswith(BELOW)
 
 
 def preflight_response() -> Response | None:

@@ -17,79 +17,73 @@ def digest(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret.encode() if isinstance(secret, str) else secret).digest()
 
 
-def authentication(protected: LiteralString, projects: LiteralString) -> LiteralString:
-    """Return the statement of authenticate(). protected: the SQL of this column. projects: of visible and readable."""
+def authentication(sees_project: LiteralString, protected: LiteralString, projects: LiteralString) -> LiteralString:
+    """Return the statement of authenticate(). The arguments are the SQL of these columns, projects of two.
+
+    To begin and to end a part of a plan takes time, even if it is not evaluated. MATERIALIZED: the planner would repeat
+    the expressions of a subquery wherever they are used.
+    """
     # A user has their root role, the root roles of their groups, and the roles that they or their groups have in the
     # project of the request. Permissions add up. A row of role_permissions without a project or an environment applies
     # to all of them.
     return f"""
-    WITH credential AS (
-        SELECT 'session' AS via, sessions.user_id, NULL::integer AS key_id, NULL::integer AS token_id,
-               NULL::timestamptz AS token_expires_at, true AS seen_recently, sessions.via AS session_via
+    WITH credential AS MATERIALIZED (
+        SELECT 'session' AS via, user_id, NULL::integer AS token_id, NULL::timestamptz AS token_expires_at,
+               true AS seen_recently, via AS session_via
           FROM sessions
          WHERE digest = %(session)s
            AND expires_at > now()
      UNION ALL
-        SELECT 'personal-token', personal_tokens.user_id, NULL, id, expires_at, seen_at > now() - interval '1 minute',
-               NULL
+        SELECT 'personal-token', user_id, id, expires_at, seen_at > now() - interval '1 minute', NULL
           FROM personal_tokens
          WHERE digest = %(key)s
            AND expires_at > now()
-     UNION ALL
-        SELECT 'api-token', NULL, id, NULL, NULL, seen_at > now() - interval '1 minute', NULL
-          FROM api_keys
-         WHERE digest = %(key)s
-           AND (expires_at IS NULL OR expires_at > now())
+         LIMIT 1
     ),
-    held_roles AS (
+    held_roles AS MATERIALIZED (
         SELECT role_id, project_id
+          FROM user_roles
+         WHERE user_id = (SELECT user_id FROM credential)
+           AND (project_id IS NULL OR project_id = %(project)s::text)
+    ),
+    known AS MATERIALIZED (
+        SELECT credential.*,
+               coalesce(users.email, users.username) AS name,
+               users.username,
+               users.email,
+               ARRAY(
+                    SELECT permission
+                      FROM held_roles
+                      JOIN role_permissions USING (role_id)
+                     WHERE permission = ANY(array_append(%(permissions)s::text[], 'ADMIN'))
+                       AND (role_permissions.project_id IS NULL OR role_permissions.project_id = %(project)s::text)
+                       AND (environment IS NULL OR environment = %(environment)s::text)) AS held
           FROM credential
-          JOIN user_roles ON user_roles.user_id = credential.user_id
-         WHERE project_id IS NULL
-            OR project_id = %(project)s::text
+          JOIN users ON users.id = credential.user_id
+         WHERE users.deleted_at IS NULL
     ),
-    rights AS (
-        SELECT role_permissions.permission
-          FROM held_roles
-          JOIN role_permissions ON role_permissions.role_id = held_roles.role_id
-         WHERE role_permissions.permission = ANY(array_append(%(permissions)s::text[], 'ADMIN'))
-           AND (role_permissions.project_id IS NULL OR role_permissions.project_id = %(project)s::text)
-           AND (role_permissions.environment IS NULL OR role_permissions.environment = %(environment)s::text)
-    ),
-    caller AS (
-        SELECT known.*,
-               -- Client and frontend tokens see what a user without any role sees. No user has the id 0.
+    caller AS MATERIALIZED (
+        SELECT *,
                CASE WHEN NOT is_admin
                      AND NOT EXISTS (
                             SELECT FROM held_roles
                               JOIN roles ON roles.id = held_roles.role_id
                              WHERE roles.id = %(editor)s OR roles.type = 'root-custom')
-                    THEN coalesce(user_id, 0)
+                    THEN user_id
                END AS viewer
-          FROM (SELECT credential.*,
-                       coalesce(api_keys.kind = 'admin', false)
-                           OR EXISTS (SELECT FROM rights WHERE permission = 'ADMIN') AS is_admin,
-                       api_keys.kind AS key_kind,
-                       coalesce(users.email, users.username, api_keys.name) AS name,
-                       users.username,
-                       users.email
-                  FROM credential
-                  LEFT JOIN users ON users.id = credential.user_id
-                  LEFT JOIN api_keys ON api_keys.id = credential.key_id
-                 WHERE credential.key_id IS NOT NULL
-                    OR users.deleted_at IS NULL) AS known
+          FROM (SELECT *, 'ADMIN' = ANY(held) AS is_admin FROM known) AS known
     )
     SELECT caller.*,
-           caller.is_admin OR EXISTS (SELECT FROM rights) AS is_permitted,
-           ARRAY(SELECT permission FROM rights) AS held,
-           caller.viewer IS NULL AS sees_all,
-           projects.id IS NOT NULL AND {visible_to("caller.viewer")} AS sees_project,
+           NULL AS key_id, NULL AS key_kind,
+           held <> '{{}}' AS is_permitted,
+           viewer IS NULL AS sees_all,
+           {sees_project} AS sees_project,
            {protected} AS protected,
-           coalesce(caller.seen_recently, false)
-               AND (caller.user_id IS NULL OR EXISTS (
+           coalesce(seen_recently, false)
+               AND EXISTS (
                    SELECT FROM user_seen_days
                     WHERE user_id = caller.user_id
-                      AND day = (now() AT TIME ZONE 'UTC')::date))
+                      AND day = (now() AT TIME ZONE 'UTC')::date)
                OR current_setting('transaction_read_only')::boolean AS is_marked_seen,
            {projects}
       FROM caller
@@ -135,15 +129,35 @@ PROJECTS: LiteralString = f"""
                    AND environment IS NULL) AS readable
 """
 
-# By whether protected is wanted, and whether visible and readable are. Even what is not evaluated takes time.
-STATEMENTS: dict[tuple[bool, bool], LiteralString] = {
-    (protects, lists): authentication(
+# By whether there is a project, whether protected is wanted, and whether visible and readable are.
+STATEMENTS: dict[tuple[bool, bool, bool], LiteralString] = {
+    (scoped, protects, lists): authentication(
+        f"projects.id IS NOT NULL AND {visible_to('viewer')}" if scoped else "false",
         PROTECTED if protects else "'{}'::text[]",
         PROJECTS if lists else "NULL::text[] AS visible, NULL::text[] AS readable",
     )
+    for scoped in (False, True)
     for protects in (False, True)
     for lists in (False, True)
 }
+
+# An API token has no roles, so its statement is short.
+OF_API_KEY = """
+    WITH credential AS (
+        SELECT *, kind = 'admin' AS is_admin
+          FROM api_keys
+         WHERE digest = %(key)s
+           AND (expires_at IS NULL OR expires_at > now())
+    )
+    SELECT 'api-token' AS via,
+           id AS key_id, kind AS key_kind, name, NULL AS user_id, NULL AS token_expires_at, NULL AS session_via,
+           is_admin, is_admin AS is_permitted, is_admin AS sees_all,
+           EXISTS (SELECT FROM projects WHERE projects.id = %(project)s) AS sees_project,
+           '{}'::text[] AS protected,
+           coalesce(seen_at > now() - interval '1 minute', false)
+               OR current_setting('transaction_read_only')::boolean AS is_marked_seen
+      FROM credential
+"""
 
 
 def authenticate(
@@ -156,9 +170,11 @@ def authenticate(
     environment: str | None,
     protects: bool = False,
     list_projects: bool = False,
+    is_personal: bool = True,
 ) -> DictRow | None:
     """Return the caller whose token or session has this SHA-256. None: unknown, expired, or of a deleted user.
 
+    is_personal: whether the token can be a personal token. It is looked up as such first.
     Some columns: is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment.
     held: which of the permissions the caller has. sees_project: false also if the project does not exist. protected,
     with protects: in which environments of the project, or whether in this one, the caller needs change requests.
@@ -176,7 +192,12 @@ def authenticate(
         "environment": environment or "",
         "editor": roles.EDITOR,
     }
-    return one(conn, STATEMENTS[protects, list_projects], params)
+    found = None
+    if session is not None or is_personal:
+        found = one(conn, STATEMENTS[project is not None, protects, list_projects], params)
+    if found is None and key is not None:
+        found = one(conn, OF_API_KEY, params)
+    return found
 
 
 # The same permissions as in authentication(), for one user and one permission, in every project.

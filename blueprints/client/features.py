@@ -24,9 +24,10 @@ def list_client_features() -> Response:
     does not match these flags, the response is 503, because the client may have newer ones.
     """
     token = require_client(*SERVER_KINDS)
-    payload = load_query(ClientFeatures)
+    # SDKs ask often and without a query. To read one takes a tenth of the time of a 304.
+    payload = load_query(ClientFeatures) if request.query_string else {}
     inline = not reads_segments(request.headers.get("Unleash-Client-Spec"))
-    environment = environment_of(token, payload["environment"])
+    environment = environment_of(token, payload.get("environment"))
     document, age = client_features.document(token, environment, payload, inline=inline)
     response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped, age=age, replaces=True)
     response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"

@@ -68,17 +68,19 @@ def see(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> set
     return {row["name"] for row in rows(conn, SEE, application_columns(strategies))}
 
 
-MISSING = """
-    SELECT name
-      FROM unnest(%(names)s::text[]) AS reported (name)
-     WHERE name NOT IN (SELECT applications.name FROM applications WHERE applications.name = ANY(%(names)s))
-     ORDER BY name
+FIND: LiteralString = f"""
+    WITH {REPORTED_APPLICATIONS}
+    SELECT name,
+           seen_at < now() - interval '1 minute'
+               OR coalesce(applications.strategies <> reported.strategies, false) AS is_due
+      FROM applications
+      JOIN reported USING (name)
 """
 
 
-def list_missing(conn: Connection, names: Iterable[str]) -> list[str]:
-    """Return those of these applications that do not exist."""
-    return [row["name"] for row in rows(conn, MISSING, {"names": list(names)})]
+def find(conn: Connection, strategies: Mapping[str, Sequence[str] | None]) -> dict[str, bool]:
+    """Return whether see() would write an application, by name, of those that exist. strategies: as in see()."""
+    return {row["name"]: row["is_due"] for row in rows(conn, FIND, application_columns(strategies))}
 
 
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.LIMIT}, {locks.of_text('%(what)s::text')})"

@@ -60,12 +60,12 @@ ADD: LiteralString = """
     kept_projects AS MATERIALIZED (
         SELECT id
           FROM projects
-         WHERE id IN (SELECT project_id FROM flags WHERE name = ANY(%(flags)s) AND deleted_at IS NULL)
+         WHERE id IN (SELECT project_id FROM flags JOIN reported ON name = flag_name WHERE deleted_at IS NULL)
          ORDER BY id
            FOR KEY SHARE
     ),
     kept_applications AS MATERIALIZED (
-        SELECT name FROM applications WHERE name = ANY(%(apps)s) ORDER BY name FOR KEY SHARE
+        SELECT name FROM applications WHERE name IN (SELECT app_name FROM reported) ORDER BY name FOR KEY SHARE
     ),
     counted AS MATERIALIZED (
         SELECT reported.*, flags.id AS flag_id, flags.project_id, flags.created_at

@@ -87,11 +87,9 @@ def database() -> Database:
     return current_app.extensions["database"]
 
 
-@contextmanager
-def connection(*, limited: bool = True) -> Iterator[Connection]:
+def connection(*, limited: bool = True) -> AbstractContextManager[Connection]:
     """Lend a connection for reading. Each statement is a transaction of its own. limited: see Database.connection()."""
-    with database().connection(limited=limited) as conn:
-        yield conn
+    return database().connection(limited=limited)
 
 
 @contextmanager

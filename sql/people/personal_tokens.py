@@ -7,6 +7,8 @@ from typing import Any, LiteralString
 from sql.access import digest
 from sql.database import Connection, as_json, one, value
 
+# The start of each token.
+PREFIX = "user:"
 # The message of a unique violation.
 TAKEN = {"personal_tokens_description_key": "description: a token with this description already exists"}
 
@@ -57,7 +59,7 @@ INSERT = """
 
 def insert(conn: Connection, user_id: int, description: str, expires_at: datetime) -> str:
     """Insert a token and return its secret. Raise UniqueViolation if the description is taken."""
-    secret = f"user:{secrets.token_hex(32)}"
+    secret = f"{PREFIX}{secrets.token_hex(32)}"
     value(
         conn,
         INSERT,

@@ -202,6 +202,13 @@ def test_expect_100_continue_is_answered(service):
         assert b"".join(iter(lambda: connection.recv(65536), b"")).startswith(b"HTTP/1.1 200 ")
 
 
+def test_headers_and_body_arrive_together(service):
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
+        for _ in range(20):
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b'GOOD"}' in connection.recv(65536)
+
+
 def test_several_requests_can_share_a_connection(service):
     request = "GET /of/flags/health HTTP/1.1\r\nHost: x\r\nX-Request-ID: {}\r\n\r\n"
     answer = service.exchange((request.format("one") + request.format("two")).encode()).decode()

@@ -8,6 +8,7 @@ import pytest
 
 from rules.access import digest
 from sql import sessions
+from sql.tokens import api_tokens
 from tests.support.fingerprint import fingerprint
 from tests.support.instance import ADMIN_KEY
 from tests.support.login import HASH, log_in
@@ -160,3 +161,10 @@ def test_each_credential_is_accepted_while_it_is_valid(world: World, stranger: C
     ada = world.user("Ada", root_role=1, password_hash=HASH)
     for headers in (key(ada), session(world, ada), key(world.api_key()), key(robot(world))):
         assert stranger.get(USERS, headers=headers).status_code == 200
+
+
+def test_an_api_token_can_begin_like_a_personal_token(world: World) -> None:
+    secret = f"user:*.{'0' * 64}"
+    api_tokens.insert(world.conn, secret, name="of a project with the id user")
+    me = Caller(world.app, secret).get(f"{ADMIN}/user").json
+    assert me["user"]["username"] == "of a project with the id user"

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import psycopg
 import pytest
+from gunicorn.http import wsgi
 from gunicorn.workers import gthread
 from prometheus_client import multiprocess, values
 from psycopg_pool import ConnectionPool
@@ -20,6 +21,8 @@ OVERRIDDEN = [
     (gthread.TConn, "close"),
     *((gthread.ThreadWorker, name) for name in ("is_parent_alive", "handle", "handle_error", "set_accept_enabled")),
     (gthread.ThreadWorker, "handle_quit"),
+    (wsgi, "Response"),
+    (wsgi.Response, "write"),
     (ConnectionPool, "_get_ready_connection"),
     (psycopg.Connection, "wait"),
     (psycopg.errors, "_WaitTimeout"),
