@@ -69,7 +69,7 @@ def get_application(app_name: str) -> Response:
 def update_application(app_name: str) -> Response:
     """Describe an application.
 
-    Changes its description, URL, icon and colour. Omitted properties keep their values. Applications are created when
+    Changes its description, URL, icon and color. Omitted properties keep their values. Applications are created when
     they register or report usage.
     """
     with transaction() as conn:
@@ -129,7 +129,7 @@ def list_application_instances(app_name: str, environment: str) -> Response:
 def list_unknown_flags() -> Response:
     """List unknown flags.
 
-    Returns names that applications ask for although no such flag exists, such as misspelt ones.
+    Returns names that applications ask for although no such flag exists, such as misspelled ones.
     """
     with connection() as conn:
         actor = require(conn)

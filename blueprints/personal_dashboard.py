@@ -22,7 +22,7 @@ def get_personal_dashboard() -> Response:
     """Get your personal dashboard.
 
     Returns the projects in which you have a role (for administrators all live projects), the newest 100 flags that you
-    created or marked as favourites, the owners of all projects that you can see, and the administrators.
+    created or marked as favorites, the owners of all projects that you can see, and the administrators.
     """
     with connection() as conn:
         actor, user_id = require_user(conn)

@@ -150,8 +150,8 @@ UNIQUE = {
 
 # What an import loses of an export of Unleash: the list, the property, the field with the affected name, the warning.
 LOST = (
-    ("tagTypes", "color", "name", "Tag types have no colour here."),
-    ("featureTags", "color", "featureName", "Tags have no colour here."),
+    ("tagTypes", "color", "name", "Tag types have no color here."),
+    ("featureTags", "color", "featureName", "Tags have no color here."),
     ("featureStrategies", "milestoneId", "featureName", "There are no release plans here. The strategy stays."),
     ("contextFields", "project", "name", "Context fields belong to all projects here."),
 )

@@ -164,8 +164,8 @@ def contents_of(file: Json, contents: Contents, project: str | None = None, envi
         segment["project"] = projects.get(segment["project"], segment["project"])
     contents.strategy_types = [type for type in file["strategies"] if type["name"] not in GRADUAL]
     contents.context_fields, contents.tag_types, contents.tags = file["contextFields"], file["tagTypes"], file["tags"]
-    coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
-    contents.warn("Colours of tag types are not stored here", coloured)
+    colored = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
+    contents.warn("Colors of tag types are not stored here", colored)
     return contents
 
 

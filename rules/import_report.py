@@ -1,4 +1,4 @@
-"""The report of a move into this instance: what is new, exists, differs or is not moved, and the warnings."""
+"""The report of a move into this instance: what is new, changed, exists, differs or is not moved, and the warnings."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ NOUNS = (
     *("flag type", "segment", "flag", "strategy", "dependency", "default strategy", "API token"),
     *("role", "user", "group", "project role"),
 )
-COLUMNS = ("new", "exists", "differs", "not moved")
+COLUMNS = ("new", "changed", "exists", "differs", "not moved")
 # The last line begins with these, and continues with the others.
 FIRST = ("flag", "strategy", "segment", "context field", "API token")
 # As many names or lines are shown. The others are counted.
@@ -43,6 +43,8 @@ class Report:
     # Names by message, and whole lines.
     findings: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
+    # Such as "environment production (sortOrder)", in the records that take values of the source.
+    changes: list[str] = field(default_factory=list)
     # Such as "flag many (development is off here)".
     differences: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
@@ -70,15 +72,20 @@ class Report:
         if differences:
             self.differences.append(f"{noun} {name} ({', '.join(differences)})")
 
-    def table(self) -> list[tuple[str, int, int, int, int, str]]:
+    def change(self, noun: str, name: str, changed: list[str]) -> None:
+        """Add a record that exists here and takes these values of the source."""
+        self.count(noun, "changed")
+        self.changes.append(f"{noun} {name} ({', '.join(changed)})")
+
+    def table(self) -> list[tuple[str, int, int, int, int, int, str]]:
         """Return a row for each kind of records that the source has: its name, the numbers of COLUMNS, and a note."""
         rows = []
         for noun in NOUNS:
-            new, exists, differs, not_moved = (self.counts[noun][column] for column in COLUMNS)
+            new, changed, exists, differs, not_moved = (self.counts[noun][column] for column in COLUMNS)
             label = quantity(2, noun)[2:]
             note = f"({self.archived} archived)" if noun == "flag" and self.archived else ""
-            if new or exists or differs or not_moved:
-                rows.append((label[0].upper() + label[1:], new, exists, differs, not_moved, note))
+            if new or changed or exists or differs or not_moved:
+                rows.append((label[0].upper() + label[1:], new, changed, exists, differs, not_moved, note))
         return rows
 
     def warnings(self) -> list[str]:
@@ -88,7 +95,8 @@ class Report:
     def summary(self, *, dry_run: bool = False, seconds: float | None = None) -> str:
         """Return the last line of the report."""
         order = sorted(NOUNS, key=lambda noun: FIRST.index(noun) if noun in FIRST else len(FIRST))
-        moved = [quantity(number, noun) for noun in order if (number := self.counts[noun]["new"])]
+        numbers = {noun: self.counts[noun]["new"] + self.counts[noun]["changed"] for noun in order}
+        moved = [quantity(number, noun) for noun, number in numbers.items() if number]
         if moved:
             listed = " and ".join(filter(None, [", ".join(moved[:-1]), moved[-1]]))
             time = "" if dry_run or seconds is None else f" in {seconds:.0f} s"
@@ -102,11 +110,12 @@ class Report:
         rows, warnings = self.table(), self.warnings()
         width = max([10, *(len(label) for label, *_ in rows)])
         title = f"{self.source}{'            [Dry run: nothing was written.]' if dry_run else ''}"
-        lines = [title, f"{'':{width}}  {'new':>6}   exists   differs   not moved"]
-        for label, new, exists, differs, not_moved, note in rows:
-            row = f"{label:{width}}  {new:6}   {exists:6}   {differs:7}   {not_moved:9}"
+        lines = [title, f"{'':{width}}  {'new':>6}   changed   exists   differs   not moved"]
+        for label, new, changed, exists, differs, not_moved, note in rows:
+            row = f"{label:{width}}  {new:6}   {changed:7}   {exists:6}   {differs:7}   {not_moved:9}"
             lines.append(f"{row}      {note}".rstrip())
-        for heading, items in (("Warnings", warnings), ("Left as they are here", self.differences)):
+        changes, differences = ("Changed here", self.changes), ("Left as they are here", self.differences)
+        for heading, items in (("Warnings", warnings), changes, differences):
             if items:
                 lines += [f"{heading} ({len(items)})", *(f"  {item}" for item in items)]
         return [*lines, self.summary(dry_run=dry_run, seconds=seconds)]

@@ -80,7 +80,7 @@ def in_order(strategies: list[Json]) -> list[Json]:
     return [{key: item for key, item in strategy.items() if key not in dropped} for strategy in ordered]
 
 
-# The colour of tag types without one.
+# The color of tag types without one.
 WHITE = "#FFFFFF"
 LEGAL_VALUE = {"value": str, "description?": str}
 CONSTRAINT = {

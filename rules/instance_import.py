@@ -1,6 +1,7 @@
 """Move the contents of another instance, or of a file, into this one.
 
-What does not exist here is written. What exists stays as it is, and the report says whether it is equal.
+What does not exist here is written. What exists stays as it is, and the report says whether it is equal. Only
+unchanged built-in records take the values of the source.
 """
 
 from flask import current_app
@@ -67,7 +68,8 @@ def write(move: Move) -> None:
     for setting, noun in LIMITS.items():
         new = len(move.new_flags) if noun == "flag" else move.report.counts[noun]["new"]
         refuse_excess(move, setting, noun, new)
-    counts = {noun: numbers["new"] for noun, numbers in move.report.counts.items() if numbers["new"]}
+    written = {noun: numbers["new"] + numbers["changed"] for noun, numbers in move.report.counts.items()}
+    counts = {noun: number for noun, number in written.items() if number}
     if counts:
         about = {"url": move.contents.url, "version": move.contents.version}
         move.record("instance-imported", data=about | {"counts": counts})

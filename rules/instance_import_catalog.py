@@ -25,7 +25,7 @@ class Kind:
     event: the beginning of the types of their events. statements: their module in sql/. insert: None if no record can
     be added. blank: the properties that are compared, as flags get them if the source does not have the record.
     installed: the same properties of built-in records in a new installation. A record that still has these values takes
-    those of the source.
+    those of the source, except that it keeps its stickiness.
     """
 
     noun: str
@@ -90,11 +90,14 @@ def write_kind(move: Move, kind: Kind, used: Mapping[str, Json] = {}) -> set[str
         if found := existing.get(name):
             # Our choice: a built-in strategy type stays as it is here.
             different = differing(item, found, compared) if found.get("editable", True) else []
+            # Flags can always use these fields for stickiness, so the pages go on offering them.
+            if name in BUILT_IN and "stickiness" in different and found["stickiness"]:
+                different.remove("stickiness")
             if different and kind.installed.get(name) == tuple(found[key] for key in compared):
                 before = kind.statements.lock(conn, name)
                 after = kind.statements.update(conn, before | {key: item[key] for key in different})
                 move.record(f"{kind.event}-updated", data=after, pre_data=before, **about)
-                report.count(noun, "new")
+                report.change(noun, name, different)
             else:
                 report.compare(noun, name, different)
         elif kind.insert:

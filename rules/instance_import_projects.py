@@ -68,7 +68,7 @@ def compare_project(move: Move, project: Json, found: Json, places: Collection[s
     takes_values = bool(different) and is_installed and not projects.count_flags(move.conn, "default")
     if takes_values:
         update_project(move, project)
-        move.report.count("project", "new")
+        move.report.change("project", "default", different)
         move.new.add(("project", "default"))
     for place in sorted({*places, *needed}.difference(list_linked(move.conn, project_id))):
         if takes_values or place in needed or ("environment", place) in move.new:

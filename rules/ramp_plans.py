@@ -61,15 +61,15 @@ class Plan:
         return [step.id for step in self.steps]
 
 
-def recognise(strategies: Sequence[Json], now: datetime) -> list[Plan | Json]:
+def recognize(strategies: Sequence[Json], now: datetime) -> list[Plan | Json]:
     """Return the strategies of a flag in an environment, in their order, with one Plan for the steps of each plan.
 
-    strategies: Strategy records in their order. now: the time, with an offset. Neighbours with a start and the same
+    strategies: Strategy records in their order. now: the time, with an offset. Neighbors with a start and the same
     groupId are plans only if each of them is a step. Otherwise somebody has changed them, and they stay as they are.
     """
     items: list[Plan | Json] = []
-    for can_be_steps, neighbours in groupby(strategies, group_of):
-        found = list(neighbours)
+    for can_be_steps, neighbors in groupby(strategies, group_of):
+        found = list(neighbors)
         plans = [as_plan(list(run), utc_text(now.isoformat())) for _, run in groupby(found, shared) if can_be_steps]
         items += plans if plans and all(map(is_rising, plans)) else found
     return items
@@ -161,7 +161,7 @@ def skip_step(conn: Connection, actor: Actor, flag: DictRow, step_id: str) -> No
 def read_plans(conn: Connection, flag: DictRow) -> tuple[list[Json], list[Plan]]:
     """Return the strategies of a locked flag in its environment, and its plans at the time of the lock."""
     before = list_by_flag(conn, [flag["id"]], flag["environment"])[flag["id"]]
-    return before, [item for item in recognise(before, flag["locked_at"]) if isinstance(item, Plan)]
+    return before, [item for item in recognize(before, flag["locked_at"]) if isinstance(item, Plan)]
 
 
 def find_left(conn: Connection, flag: DictRow, step_id: str) -> tuple[list[Json], list[str]]:

@@ -257,7 +257,7 @@ RECORDED_IN_LAST_MINUTE = """
 """
 
 
-# Our choice: repeated changes of a favourite, and repeated exports, do not fill the event log.
+# Our choice: repeated changes of a favorite, and repeated exports, do not fill the event log.
 def record_once_a_minute(conn: Connection, event: Event) -> None:
     """Write an event into the log, unless the author has written an equal one in the last minute.
 

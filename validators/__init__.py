@@ -24,7 +24,7 @@ Key = TypeVar("Key")
 Item = TypeVar("Item")
 
 
-# Our choice: unknown properties are 400, so that no misspelt field is silently ignored.
+# Our choice: unknown properties are 400, so that no misspelled field is silently ignored.
 class Body(Schema):
     """A JSON body. Unknown properties are refused unless the schema says otherwise."""
 

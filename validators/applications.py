@@ -44,7 +44,7 @@ class UpdateApplication(Body):
     description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description.")
     url = WebAddress(max=TITLE_MAX, allow_none=True, description="Page about the application.")
     icon = Text(max=TITLE_MAX, allow_none=True, description="Name of an icon.")
-    color = Text(max=TITLE_MAX, allow_none=True, description="Colour, such as `#2e7d32`.")
+    color = Text(max=TITLE_MAX, allow_none=True, description="Color, such as `#2e7d32`.")
 
 
 class ApplicationSearch(Query):

@@ -1,4 +1,4 @@
-"""Add flags to your favourites, or remove them."""
+"""Add flags to your favorites, or remove them."""
 
 from flask import Blueprint, Response
 
@@ -16,9 +16,9 @@ bp = Blueprint("flag_favorites", __name__)
 @bp.post("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
 @operation(record=None, refuses=(401, 403, 404))
 def add_favorite_flag(project_id: str, feature_name: str) -> Response:
-    """Add a flag to your favourites.
+    """Add a flag to your favorites.
 
-    200 even if the flag is a favourite already.
+    200 even if the flag is a favorite already.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -32,9 +32,9 @@ def add_favorite_flag(project_id: str, feature_name: str) -> Response:
 @bp.delete("/api/admin/projects/<project_id>/features/<feature_name>/favorites")
 @operation(record=None, refuses=(401, 403, 404))
 def remove_favorite_flag(project_id: str, feature_name: str) -> Response:
-    """Remove a flag from your favourites.
+    """Remove a flag from your favorites.
 
-    200 even if the flag is not a favourite.
+    200 even if the flag is not a favorite.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)

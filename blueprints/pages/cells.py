@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from rules.ramp_plans import Plan, conditions, recognise
+from rules.ramp_plans import Plan, conditions, recognize
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Cell:
 def cell(strategies: Sequence[dict[str, Any]]) -> Cell:
     """Return what the strategies of sql.flags.search.ROW mean. Without any, the flag is on for all."""
     if len(strategies) > 1 and all("constraints" in strategy for strategy in strategies):
-        items = recognise(strategies, datetime.now(UTC))
+        items = recognize(strategies, datetime.now(UTC))
         if len(items) == 1 and isinstance(items[0], Plan):
             return of_plan(items[0])
     cells = [of_strategy(strategy) for strategy in strategies]

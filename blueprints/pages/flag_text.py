@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from blueprints.pages.constraints import join
 from blueprints.pages.strategy_text import sentence
-from rules.ramp_plans import Plan, conditions, recognise
+from rules.ramp_plans import Plan, conditions, recognize
 
 Json = Mapping[str, Any]
 
@@ -54,7 +54,7 @@ def rows_of(strategies: Sequence[dict[str, Any]], segments: Mapping[int, str], n
     """Return the strategies of an environment in the order of evaluation. segments: names by id."""
     found: list[Row] = []
     place = 1
-    for item in recognise(strategies, now):
+    for item in recognize(strategies, now):
         plan = item if isinstance(item, Plan) else None
         strategy = item.strategy if isinstance(item, Plan) else item
         last = place + len(plan.steps) - 1 if plan else place

@@ -32,7 +32,7 @@ STRATEGIES = "/projects/<project_id>/flags/<feature_name>/environments/<environm
 STICKINESS = ["default", "random", "userId", "sessionId"]
 STICKINESS_TEXTS = {"default": "userId, else session (default)", "random": "nothing: random each time"}
 NEW = {"name": "flexibleRollout", "title": None, "disabled": False, "constraints": [], "segments": [], "variants": []}
-LABELS = {"stickiness": "A user is recognised by", "groupId": "Group", "rollout": "Share of users in percent"}
+LABELS = {"stickiness": "A user is recognized by", "groupId": "Group", "rollout": "Share of users in percent"}
 
 
 class Preview(StrategyInput):

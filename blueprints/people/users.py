@@ -226,7 +226,7 @@ def update_user(user_id: str) -> Response:
 def delete_user(user_id: str) -> Response:
     """Delete a user.
 
-    Also deletes the user's sessions, personal access tokens, roles, memberships and favourites. Events still name the
+    Also deletes the user's sessions, personal access tokens, roles, memberships and favorites. Events still name the
     user. The last administrator cannot be deleted.
     """
     with transaction() as conn:

@@ -1,4 +1,4 @@
-"""Add projects to your favourites, or remove them."""
+"""Add projects to your favorites, or remove them."""
 
 from flask import Blueprint, Response
 
@@ -18,9 +18,9 @@ PATH = "/api/admin/projects/<project_id>/favorites"
 @bp.post(PATH)
 @operation(refuses=(401, 403, 404))
 def add_favorite_project(project_id: str) -> Response:
-    """Add a project to your favourites.
+    """Add a project to your favorites.
 
-    The caller must be a user. API tokens have no favourites.
+    The caller must be a user. API tokens have no favorites.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)
@@ -33,9 +33,9 @@ def add_favorite_project(project_id: str) -> Response:
 @bp.delete(PATH)
 @operation(refuses=(401, 403, 404))
 def remove_favorite_project(project_id: str) -> Response:
-    """Remove a project from your favourites.
+    """Remove a project from your favorites.
 
-    The caller must be a user. API tokens have no favourites.
+    The caller must be a user. API tokens have no favorites.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)

@@ -251,7 +251,7 @@ SELECT name, description, project, 'tomasz.wojcik@brightcart.example', pg_temp.a
        json_build_array(json_build_object('contextName', field, 'operator', operator, 'values', value, 'inverted', false, 'caseInsensitive', false))
   FROM (VALUES ('Nordics', 'Where it all began.', NULL, 705, 'country', 'IN', '{DK,FI,NO,SE}'::text[]),
                ('Staff', 'Everybody with a Brightcart address.', NULL, 703, 'email', 'STR_ENDS_WITH', '{@brightcart.example}'),
-               ('Süddeutschland-Pilot', 'Café Zürich and its neighbours.', NULL, 500, 'country', 'IN', '{AT,CH,DE}'),
+               ('Süddeutschland-Pilot', 'Café Zürich and its neighbors.', NULL, 500, 'country', 'IN', '{AT,CH,DE}'),
                ('Card testers', 'Baskets that test stolen cards.', 'payments-core', 430, 'email', 'STR_CONTAINS', '{+4111,.cards}'))
     AS segments (name, description, project, created, field, operator, value);
 INSERT INTO log (at, type, author, project, data)
@@ -587,7 +587,7 @@ SELECT name, 'production', md5(name || number), name || '-' || number, sdk, NULL
  CROSS JOIN generate_series(1, 3) AS number
  CROSS JOIN LATERAL (SELECT pg_temp.choose(name, ARRAY['unleash-client-node:6.12.1', 'unleash-python-sdk:6.9.1', 'unleash-client-java:11.2.0']) AS sdk) AS chosen
  WHERE name !~ '^(web|mobile|ios|android)' AND seen_at > pg_temp.today() - interval '7 days';
--- A misspelt name.
+-- A misspelled name.
 INSERT INTO unknown_flags (flag_name, app_name, environment, seen_at)
 SELECT 'checkout-expres-pay', name, 'production', seen_at FROM applications WHERE name = 'web-shop';
 

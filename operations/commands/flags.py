@@ -99,6 +99,8 @@ def plan(name: str, environment: str, steps: tuple[str, ...], *, stop: bool, ski
             (stop_plan if stop else skip_step)(conn, SYSTEM, locked, plans[0].ids[0])
         found = [asdict(step) for plan in read_plans(conn, locked)[1] for step in plan.steps]
     show(found, {"id": "ID", "percent": "PERCENT", "at": "FROM", "reached": "REACHED"}, as_json=False)
+    if found and not locked["enabled"]:
+        click.echo(f"{name} is off for everybody in {environment}. Switch it on with ./flags flag on.", err=True)
 
 
 def step_of(text: str) -> dict[str, Any]:

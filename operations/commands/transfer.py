@@ -34,7 +34,8 @@ def import_file(file: Path, environment: str | None, project: str | None, *, dry
     """Move the contents of FILE into this instance.
 
     FILE is an export document, or a state file of Unleash 3 to 5, in JSON or YAML; - is stdin. All of it moves in one
-    transaction. Records that exist here stay as they are, so that you can repeat the command.
+    transaction. Records that exist here stay as they are, except unchanged built-in ones, so that you can repeat
+    the command.
     """
     began = time.monotonic()
     write_contents(open_file(file, project, environment, parse_yaml), began, dry_run=dry_run)

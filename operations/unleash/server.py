@@ -15,7 +15,7 @@ from rules.import_shapes import Json
 OLDEST = 5
 # The names of our own service, which has other versions. Version 0.2 had the second one.
 OURS = ("Flags", "Flag administration")
-UNREADABLE = "favourites, personal tokens, usage, lifecycle stages, change requests, SSO settings and banners"
+UNREADABLE = "favorites, personal tokens, usage, lifecycle stages, change requests, SSO settings and banners"
 
 
 def read_server(server: Unleash, only: Sequence[str] = (), *, with_users: bool = False) -> Contents:
@@ -92,8 +92,8 @@ def read_catalog(server: Unleash, contents: Contents) -> None:
     contents.context_fields = list(fields.values())
     contents.environments = listed("environments", "environments", shapes.ENVIRONMENT)
     contents.tag_types = listed("tag-types", "tagTypes", shapes.TAG_TYPE)
-    coloured = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
-    contents.warn("Colours of tag types are not stored here", coloured)
+    colored = [type["name"] for type in contents.tag_types if type.pop("color") not in (None, shapes.WHITE)]
+    contents.warn("Colors of tag types are not stored here", colored)
     contents.tags = listed("tags", "tags", shapes.TAG)
     types = listed("strategies", "strategies", shapes.STRATEGY_TYPE)
     contents.strategy_types = [type for type in types if type.pop("editable")]

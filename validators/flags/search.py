@@ -135,7 +135,7 @@ class FeatureSearch(Query):
     createdBy = UserIdFilter(
         description="Ids of the creators of flags, such as IS:1 or IS_ANY_OF:1,2. -42 means API tokens."
     )
-    favorite = WordFilter("true false", description="IS:true returns your favourites, IS:false the other flags.")
+    favorite = WordFilter("true false", description="IS:true returns your favorites, IS:false the other flags.")
     lifecycle = WordFilter(
         "initial pre-live live completed archived",
         description="Stages: initial, pre-live, live, completed or archived. If it includes archived, archived flags "
@@ -166,7 +166,7 @@ class FeatureSearch(Query):
         frozenset({"true", "false"}),
         "true or false",
         load_default="false",
-        description="Whether your favourites come first.",
+        description="Whether your favorites come first.",
     )
     offset = WholeNumber(min=0, load_default=0, description="Number of flags to skip.")
     limit = WholeNumber(min=1, max=100, load_default=50, description="Maximum number of flags to return.")

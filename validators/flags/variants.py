@@ -19,7 +19,7 @@ PAYLOAD_TYPES = frozenset({"json", "csv", "string", "number"})
 class Payload(Body):
     """The payload of a variant."""
 
-    example: ClassVar = {"type": "json", "value": '{"colour": "blue"}'}
+    example: ClassVar = {"type": "json", "value": '{"color": "blue"}'}
     beyond_json_schema: ClassVar = "must be JSON|must be a number"
 
     type = OneOf(PAYLOAD_TYPES, "json, csv, string or number", required=True, description="Type of the value.")

@@ -51,7 +51,7 @@ def mode_field(**kwargs: Any) -> OneOf:
     return OneOf(
         MODES,
         "open, protected or private",
-        description="Mode of the project. Only members can see a private project.",
+        description="Mode of the project. Only members see a private project, and propose changes in a protected one.",
         **kwargs,
     )
 

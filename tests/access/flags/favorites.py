@@ -1,4 +1,4 @@
-"""Favourite flags: for users who see the flag, not for API tokens."""
+"""Favorite flags: for users who see the flag, not for API tokens."""
 
 TABLE = """
     route                                                                      project  alice  eve  victor  olga  max  admin  client  frontend  stranger  trips

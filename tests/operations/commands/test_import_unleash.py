@@ -239,7 +239,7 @@ def test_a_project_that_is_named_twice_moves_once(own, old, token):
     strategy = {"environment": "development", "defaultStrategy": STRATEGY}
     old.answers[f"{PROJECT}/overview"] = ANSWERS[f"{PROJECT}/overview"] | {"environments": [strategy]}
     lines = moves(own, old, token, "--project", "default", "--project", "default")
-    assert [line.split()[2:] for line in lines if line.startswith("Default strategies")] == [["1", "0", "0", "0"]]
+    assert [line.split()[2:] for line in lines if line.startswith("Default strategies")] == [["1", "0", "0", "0", "0"]]
 
 
 def test_only_the_named_projects_move(own, old, token):
@@ -282,7 +282,7 @@ def test_what_is_never_moved_is_named(own, old, token):
     for expected in (
         "Integrations are not moved: 2 webhook.",
         "Signup tokens are not moved (./flags signup-token create makes new ones): all.",
-        "Colours of tag types are not stored here: team.",
+        "Colors of tag types are not stored here: team.",
         "Link templates are not moved: default.",
     ):
         assert f"  {expected}" in lines

@@ -101,8 +101,10 @@ def test_a_flag_with_change_requests_is_changed_with_an_option_only(line, admin)
 
 
 def test_a_flag_is_rolled_out_in_steps(line, admin):
+    whole = ("flag", "plan", "ramp", "--environment", "production")
+
     def plan(*options):
-        return line.does("flag", "plan", "ramp", "--environment", "production", *options)
+        return line.does(*whole, *options)
 
     strategies = f"{ADMIN}/default/features/ramp/environments/production/strategies"
     assert admin.post(f"{ADMIN}/default/features", json={"name": "ramp"}).status_code == 201
@@ -115,6 +117,9 @@ def test_a_flag_is_rolled_out_in_steps(line, admin):
     assert plan("--skip").count("True") == 2
     assert plan().count("True") == 2
     plan("--step", "60@now", "--step", "70@2099-12-02T09:00:00Z", "--replaces", old)
+    assert "ramp is off for everybody in production." in line.run(*whole).stderr
+    line.does("flag", "on", "ramp", "--environment", "production")
+    assert line.run(*whole).stderr == ""
     assert plan("--stop").count("\n") == 1
     assert [one["parameters"]["rollout"] for one in admin.get(strategies).json] == ["60"]
 

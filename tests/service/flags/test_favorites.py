@@ -1,4 +1,4 @@
-"""Flags among the favourites of a user."""
+"""Flags among the favorites of a user."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.world import refused
 FAVORITES = f"{FLAGS}/f/favorites"
 
 
-def test_a_favourite_belongs_to_one_user_and_each_change_is_recorded_once(world, alice, victor, conn):
+def test_a_favorite_belongs_to_one_user_and_each_change_is_recorded_once(world, alice, victor, conn):
     flag = world.flag("f")
     fixtures.tag(conn, flag, "simple", "beta")
     for caller in (alice, victor):
@@ -23,7 +23,7 @@ def test_a_favourite_belongs_to_one_user_and_each_change_is_recorded_once(world,
         assert alice.get(f"{FLAGS}/f").json["favorite"] is True
         assert victor.get(f"{FLAGS}/f").json["favorite"] is (caller is victor)
     assert world.api_key().get(f"{FLAGS}/f").json["favorite"] is False
-    # A favourite does not make a user a collaborator.
+    # A favorite does not make a user a collaborator.
     assert alice.get(f"{FLAGS}/f").json["collaborators"]["users"] == []
     since = world.last_event_id()
     for _ in range(2):
@@ -34,7 +34,7 @@ def test_a_favourite_belongs_to_one_user_and_each_change_is_recorded_once(world,
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_token_has_no_favourites_and_an_unknown_flag_is_404(world, alice, conn, method):
+def test_a_token_has_no_favorites_and_an_unknown_flag_is_404(world, alice, conn, method):
     world.flag("f")
     world.flag("gone", archived_at=value(conn, "SELECT now()"))
     key = world.api_key()

@@ -100,8 +100,8 @@ def test_a_validation_warns_of_what_an_import_would_lose(alice):
     )
     assert validated(alice, data) == NOTHING | {
         "warnings": {
-            "Tag types have no colour here.": ["team"],
-            "Tags have no colour here.": ["g"],
+            "Tag types have no color here.": ["team"],
+            "Tags have no color here.": ["g"],
             "There are no release plans here. The strategy stays.": ["f"],
             "Context fields belong to all projects here.": ["country"],
         },

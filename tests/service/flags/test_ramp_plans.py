@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evaluation.document import Document
-from rules.ramp_plans import Plan, recognise
+from rules.ramp_plans import Plan, recognize
 from sql.catalog import segments
 from sql.database import value
 from tests.support import fixtures
@@ -43,7 +43,7 @@ STEPS = [step(10, 1), step(50, 3), step(100, 5)]
 
 
 def test_steps_are_one_plan_with_the_step_of_today():
-    staff, plan, other = recognise([STAFF, *STEPS, STAFF], NOW)
+    staff, plan, other = recognize([STAFF, *STEPS, STAFF], NOW)
     assert isinstance(plan, Plan)
     assert (staff, other) == (STAFF, STAFF)
     assert [(one.percent, one.reached) for one in plan.steps] == [(10, True), (50, True), (100, False)]
@@ -51,9 +51,9 @@ def test_steps_are_one_plan_with_the_step_of_today():
     assert plan.strategy == STEPS[0] | {"constraints": [], "parameters": STEPS[1]["parameters"]}
 
 
-def test_plan_can_have_an_end_and_a_neighbour():
+def test_plan_can_have_an_end_and_a_neighbor():
     ending = [step(share, day, SHOP, time("DATE_BEFORE", 4)) for share, day in ((10, 1), (20, 3))]
-    first, second = recognise([*STEPS, *ending], NOW)
+    first, second = recognize([*STEPS, *ending], NOW)
     assert isinstance(first, Plan)
     assert (first.until, first.ended, len(first.steps)) == (None, False, 3)
     assert isinstance(second, Plan)
@@ -61,7 +61,7 @@ def test_plan_can_have_an_end_and_a_neighbour():
 
 
 def test_plan_before_its_first_step_is_on_for_nobody():
-    [plan] = recognise([step(10, 5), step(20, 6)], NOW)
+    [plan] = recognize([step(10, 5), step(20, 6)], NOW)
     assert isinstance(plan, Plan)
     assert (plan.today, plan.strategy["parameters"]["rollout"]) == (None, "0")
 
@@ -86,7 +86,7 @@ def test_plan_before_its_first_step_is_on_for_nobody():
 )
 def test_steps_that_somebody_changed_are_ordinary_strategies(changed: dict[str, Any]):
     for found in ([STEPS[0], changed, STEPS[2]], STEPS[:1]):
-        assert recognise(found, NOW) == found
+        assert recognize(found, NOW) == found
 
 
 # --- Plans of a flag --------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ POINTS = [{"percent": 10}, {"percent": 50, "at": SOON}, {"percent": 100, "at": L
 
 def plans(caller: Caller, now: str) -> list[Plan | dict[str, Any]]:
     """The strategies of flag f in development at a time."""
-    return recognise(caller.get(path("/strategies")).json, datetime.fromisoformat(now))
+    return recognize(caller.get(path("/strategies")).json, datetime.fromisoformat(now))
 
 
 def shares(caller: Caller) -> list[str]:
@@ -106,7 +106,7 @@ def shares(caller: Caller) -> list[str]:
     return [strategy["parameters"].get("rollout", "all") for strategy in caller.get(path("/strategies")).json]
 
 
-def test_created_plan_is_recognised(world, alice, conn):
+def test_created_plan_is_recognized(world, alice, conn):
     tagged_flag(world)
     ids = [segments.insert(conn, name, []) for name in ("beta", "staff")]
     common = {"title": "Ramp", "constraints": [SHOP], "groupId": "g", "disabled": True}
@@ -249,7 +249,7 @@ def test_skip_begins_the_next_step_now(world, alice, conn):
         since = world.last_event_id()
         answer = alice.post(f"{PATH}/{steps[-1]['id']}/skip")
         assert answer.status_code == 200
-        [plan] = recognise(answer.json, value(conn, "SELECT clock_timestamp()"))
+        [plan] = recognize(answer.json, value(conn, "SELECT clock_timestamp()"))
         assert isinstance(plan, Plan)
         assert [step.reached for step in plan.steps] == [True] * reached + [False] * (3 - reached)
         assert recorded(world, since) == ["feature-strategy-update"]

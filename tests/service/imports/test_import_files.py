@@ -274,9 +274,9 @@ def test_what_is_listed_twice_is_imported_once(app):
     assert (report.counts["strategy"]["new"], report.counts["dependency"]["new"]) == (1, 1)
 
 
-def test_colours_are_named():
+def test_colors_are_named():
     types = [{"name": "team", "color": "#FF0000"}, {"name": "simple", "color": "#FFFFFF"}]
-    assert read(document(tagTypes=types)).warnings == ["Colours of tag types are not stored here: team."]
+    assert read(document(tagTypes=types)).warnings == ["Colors of tag types are not stored here: team."]
 
 
 # --- Real files -------------------------------------------------------------------------------------------------------

@@ -254,8 +254,8 @@ def test_a_second_run_writes_nothing(app, conn):
     report = move(app, everything())
     assert fingerprint(conn) == before
     assert (report.summary(), report.differences) == (NOTHING, [])
-    assert ("Flags", 0, 3, 0, 0, "(1 archived)") in report.table()
-    assert ("Strategies", 0, 4, 0, 0, "") in report.table()
+    assert ("Flags", 0, 0, 3, 0, 0, "(1 archived)") in report.table()
+    assert ("Strategies", 0, 0, 4, 0, 0, "") in report.table()
 
 
 def test_local_changes_stay_and_are_named(app, alice, conn):
@@ -351,15 +351,15 @@ def test_the_report_of_a_dry_run_has_the_same_numbers(app, conn):
     assert fingerprint(conn) == before
     assert report.lines(dry_run=True) == [
         "Unleash 8.2.0 at https://old.example (OSS)            [Dry run: nothing was written.]",
-        "                   new   exists   differs   not moved",
-        "Projects             0        1         0           0",
-        "Context fields       1        0         0           0",
-        "Tags                 2        0         0           0",
-        "Segments             1        0         0           0",
-        "Flags                3        0         0           0      (1 archived)",
-        "Strategies           4        0         0           0",
-        "Dependencies         1        0         0           0",
-        "API tokens           1        0         0           0",
+        "                   new   changed   exists   differs   not moved",
+        "Projects             0         0        1         0           0",
+        "Context fields       1         0        0         0           0",
+        "Tags                 2         0        0         0           0",
+        "Segments             1         0        0         0           0",
+        "Flags                3         0        0         0           0      (1 archived)",
+        "Strategies           4         0        0         0           0",
+        "Dependencies         1         0        0         0           0",
+        "API tokens           1         0        0         0           0",
         "Warnings (1)",
         "  The source does not have this context field. It is created, because flags use it: country",
         "Would move 3 flags, 4 strategies, 1 segment, 1 context field, 1 API token, 2 tags and 1 dependency.",
@@ -379,7 +379,7 @@ def test_warnings_and_differences_name_ten():
     assert report.summary().startswith(f"{NOTHING} 12 differ: flag 0 (description), ")
     assert report.summary().endswith(" and 2 more.")
     assert report.lines()[2:5] == [
-        "Flags            0        0        12           0",
+        "Flags            0         0        0        12           0",
         "Warnings (2)",
         f"  Left out: {names}",
     ]

@@ -43,7 +43,7 @@ def test_the_installed_project_is_that_of_a_new_instance(conn):
 def test_built_in_records_that_nobody_changed_take_the_values_of_the_source(world, app, alice):
     alice.put("/api/admin/context/sessionId", json={"description": "Mine."})
     brought = contents(
-        context_fields=[field("userId", description="A user.", stickiness=True, sortOrder=1), field("sessionId")],
+        context_fields=[field("userId", description="A user.", sortOrder=1), field("sessionId")],
         tag_types=[{"name": "simple", "description": "A tag.", "icon": "#"}],
         flag_types=[{"id": "release", "name": "Release", "description": "", "lifetimeDays": None}],
         environments=[{"name": "production", "type": "production", "sortOrder": 200, "enabled": True}],
@@ -52,8 +52,17 @@ def test_built_in_records_that_nobody_changed_take_the_values_of_the_source(worl
     since = world.last_event_id()
     report = move(app, brought)
     assert report.summary() == "Moved 1 context field, 1 project, 1 environment, 1 tag type and 1 flag type."
-    assert report.differences == ["context field sessionId (description, stickiness, sortOrder)"]
+    assert report.differences == ["context field sessionId (description, sortOrder)"]
+    assert report.changes == [
+        "environment production (sortOrder)",
+        "context field userId (description)",
+        "tag type simple (description, icon)",
+        "flag type release (lifetimeDays)",
+        "project default (name, mode)",
+    ]
+    assert {row[0]: row[1:3] for row in report.table()}["Environments"] == (0, 1)
     assert records(world, "context")["userId"]["description"] == "A user."
+    assert records(world, "context")["userId"]["stickiness"] is True
     assert records(world, "context")["sessionId"]["description"] == "Mine."
     assert records(world, "tag-types", "tagTypes")["simple"] == brought.tag_types[0]
     assert records(world, "feature-types", "types")["release"]["lifetimeDays"] is None
@@ -63,7 +72,7 @@ def test_built_in_records_that_nobody_changed_take_the_values_of_the_source(worl
     assert [event["type"] for event in world.events(since)] == [*updated, "project-updated", "instance-imported"]
     assert {event["created_by"] for event in world.events(since)} == {"system"}
     again = move(app, brought)
-    assert (again.differences, again.counts["context field"]["new"]) == (report.differences, 0)
+    assert (again.differences, again.changes) == (report.differences, [])
 
 
 def test_project_default_with_flags_stays_as_it_is(world, app):
@@ -116,7 +125,7 @@ def test_missing_records_that_flags_use_are_created_and_named(world, app):
 def test_a_flag_type_that_does_not_exist_here_is_not_moved(app):
     type = {"id": "sunrise", "name": "Sunrise", "description": "", "lifetimeDays": 9}
     report = move(app, contents(flag_types=[type]))
-    assert report.table() == [("Flag types", 0, 0, 0, 1, "")]
+    assert report.table() == [("Flag types", 0, 0, 0, 0, 1, "")]
 
 
 # --- Segments ---------------------------------------------------------------------------------------------------------
@@ -186,7 +195,7 @@ def test_a_moved_segment_that_was_changed_here_is_left_alone_but_not_used_by_new
 
 def test_a_segment_of_a_project_that_does_not_move_stays(app):
     report = move(app, contents(segments=[segment(7, "beta", project="elsewhere")]))
-    assert report.table() == [("Segments", 0, 0, 0, 1, "")]
+    assert report.table() == [("Segments", 0, 0, 0, 0, 1, "")]
     assert report.warnings() == ["This segment is not moved, because its project is not: beta"]
 
 

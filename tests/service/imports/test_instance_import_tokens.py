@@ -93,7 +93,7 @@ def test_admin_tokens_are_named_with_their_last_use(app):
     names = '"terraform" (last used 2026-11-02T08:00:00.000Z), "old" (last used never)'
     assert report.warnings() == [f"Admin tokens are not moved. Create new ones with {command}: {names}"]
     assert RANDOM not in str(report.lines())
-    assert report.table()[-1] == ("API tokens", 0, 0, 0, 2, "")
+    assert report.table()[-1] == ("API tokens", 0, 0, 0, 0, 2, "")
 
 
 def test_a_token_that_exists_is_compared(app, alice):

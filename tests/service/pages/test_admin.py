@@ -114,7 +114,7 @@ def test_context_field_is_changed_with_its_values(alice: Caller, victor: Caller)
     assert page.fields(form).keys() >= change.keys() - {"legalValues"}
     assert alice.put(f"{ADMIN}/context/country", json=change).status_code == 200
     page = open_page(victor, "/admin/context-fields/country")
-    assert "Rollouts cannot use it to recognise users. Allowed values: 0 1 2" in page.text
+    assert "Rollouts cannot use it to recognize users. Allowed values: 0 1 2" in page.text
     # The list leaves the form to the page of the field.
     page = open_page(alice, "/admin/context-fields")
     assert page.links["country"] == "/admin/context-fields/country"

@@ -75,6 +75,15 @@ def test_file_is_imported_after_its_report(alice: Caller, conn: Connection) -> N
     assert again.texts(".//button") == []
 
 
+def test_a_file_that_only_changes_a_built_in_record_can_be_imported(alice: Caller) -> None:
+    tag_type = {"name": "simple", "description": "Mine.", "icon": None}
+    report = send_file(alice, json.dumps({"features": [], "featureStrategies": [], "tagTypes": [tag_type]}).encode())
+    assert "Would move 1 tag type. Nothing has changed yet. Other records here stay as they are." in report.text
+    assert report.texts(".//td[@data-label='Changed']") == ["1"]
+    assert "tag type simple (description)" in report.text
+    assert report.texts(".//button") == ["Import"]
+
+
 def test_problems_are_shown_with_the_form(world: World, alice: Caller, conn: Connection) -> None:
     for content, problem in (
         (b"", "flags.json is empty."),
