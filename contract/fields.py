@@ -135,9 +135,9 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
         case EnvironmentState():
             return {"type": "string", "pattern": r"^.+:(enabled|disabled)$"}
         case ValueFilter():
-            return {"type": "string", "pattern": f"^({'|'.join(VALUE_OPERATORS)}):[^\\n\\r]*$"}
+            return {"type": "string", "pattern": f"^({'|'.join(VALUE_OPERATORS)}):"}
         case SetFilter():
-            return {"type": "string", "pattern": f"^({'|'.join(SET_OPERATORS)}):[^\\n\\r]*$"}
+            return {"type": "string", "pattern": f"^({'|'.join(SET_OPERATORS)}):"}
         case DateFilter():
             return {"type": "string", "pattern": f"^({'|'.join(DATE_OPERATORS)}):\\d{{4}}-\\d{{2}}-\\d{{2}}$"}
         case ParameterValue():

@@ -223,9 +223,11 @@ def change_order(conn: Connection, actor: Actor, flag: DictRow, order: Sequence[
     before = strategy_order.ids(conn, flag["id"], flag["environment"])
     if not {strategy["id"] for strategy in order} <= set(before):
         abort(404, NO_STRATEGY)
-    if strategy_order.change(conn, order):
-        after = {"strategyIds": strategy_order.ids(conn, flag["id"], flag["environment"])}
-        data = {"data": after, "pre_data": {"strategyIds": before}}
+    changed = strategy_order.change(conn, order)
+    after = strategy_order.ids(conn, flag["id"], flag["environment"]) if changed else before
+    # Our choice: positions that leave the order as it was have no event, because an undo could not restore them.
+    if after != before:
+        data = {"data": {"strategyIds": after}, "pre_data": {"strategyIds": before}}
         events.record(conn, flag_event("strategy-order-changed", actor, flag, **data))
 
 

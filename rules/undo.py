@@ -27,7 +27,7 @@ from rules.strategies import (
 from rules.tags import change_tags
 from rules.variants import in_order, replace_variants
 from sql.catalog import segments
-from sql.database import Connection, as_json
+from sql.database import Connection, as_json, noted_events
 from sql.flags import core as flags
 from sql.flags import environments, strategies, variants
 from sql.projects import environments as project_environments
@@ -52,7 +52,8 @@ def undo(conn: Connection, event: DictRow) -> str:
     direct = True if event["type"] == "feature-revived" else None
     actor = require(conn, *permissions, project=event["project"], environment=environment, direct=direct)
     refuse(event["is_of_another"], "another flag or project has its name")
-    return UNDO[event["type"]][0](conn, replace(actor, undoes=event["id"]), event) or "The change is undone."
+    message = UNDO[event["type"]][0](conn, replace(actor, undoes=event["id"]), event)
+    return message or ("The change is undone." if noted_events.get() else "There was nothing to undo.")
 
 
 def needed(event: Record) -> tuple[tuple[str, ...], str | None]:

@@ -15,9 +15,9 @@ class NotSearch(BaseConverter):
 
 
 class Anything(BaseConverter):
-    """The rest of a path: the value of a tag can contain slashes, even as its first character."""
+    """The rest of a path: the value of a tag can contain slashes, even as its first character, and line breaks."""
 
-    regex = ".+"
+    regex = "(?s:.+)"
     part_isolating = False
 
 

@@ -231,7 +231,8 @@ def get(conn: Connection, event_id: int, visible: VisibleEvents | None) -> DictR
 
 
 LIST_UNDOING: LiteralString = f"""
-    SELECT json_build_object('message', %(message)s::text, 'events', json_agg({RECORD} ORDER BY id))::text
+    SELECT json_build_object('message', %(message)s::text,
+                             'events', coalesce(json_agg({RECORD} ORDER BY id), '[]'))::text
       FROM events
      WHERE id = ANY(%(ids)s)
 """

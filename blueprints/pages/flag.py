@@ -19,6 +19,7 @@ from sql import event_search
 from sql.access import list_protected
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
+from sql.flags import core as flags
 from sql.flags import dependencies, records, stages, usage
 from sql.projects import change_request_lists
 from sql.projects import list as project_list
@@ -43,7 +44,7 @@ def redirect_address_of_unleash(project_id: str, feature_name: str, _tab: str = 
 
 
 @bp.get("/projects/<project_id>/flags/<feature_name>")
-def show_flag(project_id: str, feature_name: str) -> Response:
+def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
     """Show a flag, with the controls that the reader may use."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id, list_projects=True)
@@ -53,7 +54,7 @@ def show_flag(project_id: str, feature_name: str) -> Response:
         }
         found = records.get(conn, project_id, feature_name, reader.user_id)
         if found is None:
-            return archived_page(conn, project_id, feature_name, context)
+            return archived_page(conn, reader, feature_name, context)
         flag = json.loads(found)
         # Production is the last one, whatever the order of the environments.
         flag["environments"].sort(key=lambda linked: linked["type"] == "production")
@@ -92,9 +93,13 @@ def show_flag(project_id: str, feature_name: str) -> Response:
     )
 
 
-def archived_page(conn: Connection, project_id: str, name: str, context: dict[str, Any]) -> Response:
-    """Return the page of an archived flag. Raise 404 if the project has no such flag."""
-    entered = stages.list_stages(conn, project_id, name) or abort(404, "This project has no such flag.")
+def archived_page(conn: Connection, reader: Reader, name: str, context: dict[str, Any]) -> Response | Redirect:
+    """Return the page of an archived flag, or a redirect to a flag in another project. Raise 404 if there is none."""
+    entered = stages.list_stages(conn, context["project"]["id"], name)
+    if entered is None:
+        # Older events of a flag that was moved have links to its former project.
+        present = flags.project_of(conn, name, reader.actor.viewer) or abort(404, "This project has no such flag.")
+        return redirect(f"{current_app.config['BASE_PATH']}/projects/{segment(present)}/flags/{segment(name)}")
     flag = {"name": name}
     return page(
         "flag/archived.html", **context, flag=flag, stages=json.loads(entered), sentence=sentence, changes=changes

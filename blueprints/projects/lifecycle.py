@@ -25,8 +25,8 @@ bp = Blueprint("project_lifecycle", __name__)
 def archive_project(project_id: str) -> Response:
     """Archive a project.
 
-    All flags of the project must be archived. An archived project can be read, but nothing can be created in it until
-    it is revived.
+    All flags of the project must be archived. An archived project can be read. Flags and environments cannot be
+    added to it until it is revived.
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)

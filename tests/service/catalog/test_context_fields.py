@@ -123,14 +123,14 @@ def test_field_is_changed(world, eve):
 def test_legal_value_is_added_replaced_and_deleted(world, eve):
     before = make(eve)
     since = world.last_event_id()
-    added = before | {"legalValues": [*COUNTRY["legalValues"], {"value": "DK/x"}]}
+    added = before | {"legalValues": [*COUNTRY["legalValues"], {"value": "DK/x\ny"}]}
     for _ in range(2):
-        assert eve.post(f"{PATH}/country/legal-values", json={"value": "DK/x", "description": None}).status_code == 200
-    replaced = before | {"legalValues": [{"value": "NO"}, {"value": "SE"}, {"value": "DK/x"}]}
+        assert eve.post(f"{PATH}/country/legal-values", json={"value": "DK/x\ny"}).status_code == 200
+    replaced = before | {"legalValues": [{"value": "NO"}, {"value": "SE"}, {"value": "DK/x\ny"}]}
     assert eve.post(f"{PATH}/country/legal-values", json={"value": "NO"}).status_code == 200
     assert eve.get(f"{PATH}/country").json == replaced
     deleted = before | {"legalValues": [{"value": "NO"}, {"value": "SE"}]}
-    for value in ("DK%2Fx", "DK%2Fx", "dk"):
+    for value in ("DK%2Fx%0Ay", "DK%2Fx%0Ay", "dk"):
         assert eve.delete(f"{PATH}/country/legal-values/{value}").status_code == 200
     assert eve.get(f"{PATH}/country").json == deleted
     assert events(world, since) == [

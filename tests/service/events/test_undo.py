@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rules.access import SYSTEM
 from rules.undo import UNDO
 from sql.catalog import segments
 from sql.database import as_json
@@ -260,6 +261,20 @@ def test_a_strategy_that_was_sorted_since_is_removed(alice: Caller) -> None:
     order = [{"id": response.get_json()["id"], "sortOrder": 1}]
     send(alice, ("POST", f"{HERE}/strategies/set-sort-order", order))
     assert undo(alice, response.headers["Event-Id"]).status_code == 200
+
+
+def test_other_numbers_for_the_same_order_have_no_event(world: World, alice: Caller) -> None:
+    since = world.last_event_id()
+    response = send(alice, ("POST", f"{HERE}/strategies/set-sort-order", [{"id": "off", "sortOrder": 31}]))
+    assert "Event-Id" not in response.headers
+    assert (world.last_event_id(), alice.get(OFF).get_json()["sortOrder"]) == (since, 31)
+
+
+def test_undo_of_an_event_that_changed_nothing_has_no_events(world: World, alice: Caller) -> None:
+    ids = {"strategyIds": ["one", "two", "off"]}
+    about = {"project": "default", "environment": "development", "feature": "f", "data": ids, "pre_data": ids}
+    fixtures.record(world.conn, "strategy-order-changed", SYSTEM, **about)
+    assert undo(alice, world.last_event_id()).get_json() == {"message": "There was nothing to undo.", "events": []}
 
 
 def test_a_revived_flag_has_no_dependencies(world: World, alice: Caller) -> None:

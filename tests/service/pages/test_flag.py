@@ -386,6 +386,21 @@ def test_flag_is_moved_to_a_project_where_the_reader_may_move_flags(
     assert open_page(alice, "/projects/shop/flags/checkout").heading.startswith("checkout")
 
 
+def test_former_address_of_a_moved_flag_redirects_to_it(
+    world: World, victor: Caller, olga: Caller, alice: Caller
+) -> None:
+    world.project("shop")
+    world.flag("checkout", "apollo")
+    world.flag("old", "shop", archived_at="now")
+    for caller in (olga, alice):
+        response = caller.get(PAGE)
+        assert (response.status_code, response.headers["Location"]) == (302, "/projects/apollo/flags/checkout")
+    assert victor.get("/projects/default/flags/old").headers["Location"] == "/projects/shop/flags/old"
+    # The flag of a private project is unknown to others.
+    for path in (PAGE, "/projects/default/flags/none"):
+        assert "This project has no such flag." in open_page(victor, path, 404).text
+
+
 @pytest.mark.parametrize("tab", ["", "/settings", "/strategies/edit?environmentId=production&strategyId=7"])
 def test_addresses_of_unleash_redirect_to_the_flag(victor: Caller, tab: str) -> None:
     response = victor.get(f"/projects/default/features/a%2Fb{tab}")

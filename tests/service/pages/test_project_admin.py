@@ -234,14 +234,16 @@ def test_change_requests_are_switched_on_and_the_role_reviewer_is_created(alice:
 def test_project_is_archived_on_its_settings_and_revived_by_its_head(world: World, alice: Caller) -> None:
     page, api = f"/projects/{world.project('shop')}", "/api/admin/projects"
     assert alice.post("/api/admin/environments", json={"name": "qa", "type": "test"}).status_code == 201
-    assert ("POST", f"{api}/archive/shop") in open_page(alice, f"{page}/settings").requests
+    settings, refused = open_page(alice, f"{page}/settings"), "Flags and environments cannot be added to it."
+    assert ("POST", f"{api}/archive/shop") in settings.requests
+    assert refused in settings.text
     # An archived project can lose an environment, and get neither one nor a token.
     additions = {"environments": ("POST", f"{api}/shop/environments"), "tokens": ("POST", f"{api}/shop/api-tokens")}
     for tab, request in additions.items():
         assert request in open_page(alice, f"{page}/{tab}").requests
     assert alice.post(f"{api}/archive/shop").status_code == 200
     settings = open_page(alice, f"{page}/settings")
-    assert "This project was archived just now ." in settings.text
+    assert f"This project was archived just now . {refused}" in settings.text
     assert ("POST", f"{api}/archive/shop") not in settings.requests
     assert ("POST", f"{api}/revive/shop") in settings.requests
     for tab, request in additions.items():
