@@ -58,6 +58,9 @@ def describe_change(change: Json, flag: Json, names: Mapping[int, str]) -> Json:
     before = (change.get("base") or {}).get(key)
     after = result(before, payload, flag)
     texts = [text_of(key, one, before, names) for one in (before, after)]
+    if key == "strategy" and before and after and before["name"] == after["name"] == "flexibleRollout":
+        # The sentence says the share.
+        before, after = ({**one, "parameters": {**one["parameters"], "rollout": None}} for one in (before, after))
     if key in ("variants", "parents"):
         before, after = ({one.get("name") or one["feature"]: one for one in items or ()} for items in (before, after))
     records = {} if key == "strategyIds" else {"preData": before, "data": after}

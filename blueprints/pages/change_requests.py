@@ -7,6 +7,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from blueprints.pages.change_request_text import describe_change, waits
+from blueprints.pages.events import names_of_people
 from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.project import read_tabs
@@ -35,7 +36,8 @@ def show_change_requests(project_id: str, *, is_open: bool = True) -> Response:
         pager = {"limit": PAGE_SIZE, "offset": offset}
         query = {"project": project_id, "state": "IS:open" if is_open else "IS:closed", **pager}
         found = json.loads(change_request_lists.search(conn, reader.actor.viewer, reader.user_id, query))
-    return page("project/change_requests.html", project=project, is_open=is_open, waits=waits, found=found, **pager)
+        shown = {"people": names_of_people(conn, reader.actor), "is_open": is_open, "waits": waits, **pager}
+    return page("project/change_requests.html", project=project, found=found, **shown)
 
 
 def types_of(conn: Connection, project_id: str) -> dict[str, str]:
@@ -62,6 +64,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         refusals = {refusal(conn, reader.actor, project_id, row["environment"], one) for one in rows} - {None}
         project = read_tabs(conn, project_id, reader)
         project["env_types"] = types_of(conn, project_id)
+        people = names_of_people(conn, reader.actor)
         known = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
     names = {one["id"]: one["name"] for one in known}
     stickiness = {"default_stickiness": project["defaultStickiness"]}
@@ -71,6 +74,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         "project/change_request.html",
         project=project,
         found=found,
+        people=people,
         subjects=subjects,
         text_of=lambda change, name: describe_change(change, stickiness | {"name": name}, names),
         # People approve what they see.

@@ -1,15 +1,18 @@
 """Show errors as pages: on the routes of pages, and for unknown addresses that a browser opens."""
 
 import json
+from contextlib import suppress
 from urllib.parse import quote
 
 from flask import Blueprint, Response, current_app, g, redirect, request
 from werkzeug.exceptions import HTTPException, NotFound, Unauthorized
 from werkzeug.wrappers import Response as Redirect
 
-from blueprints.pages.page import Reader, page
+from blueprints.pages.page import Reader, page, require_reader
+from rules.access import credentials
 from serving.errors import PLAIN_MESSAGES, error_response, exception_response
 from serving.session_cookie import logged_out
+from sql.database import connection
 
 TITLES = {
     400: "This address is not valid",
@@ -76,6 +79,10 @@ def accepts_html() -> bool:
 def as_page(response: Response) -> Response:
     """Return an error of the API as a page, with the same status, message and id."""
     error = json.loads(response.get_data())
+    if response.status_code == 404 and not isinstance(g.get("caller"), Reader) and any(credentials(request)):
+        # The page has the menu too, if a user reads it.
+        with suppress(HTTPException), connection() as conn:
+            require_reader(conn)
     message = NOT_FOUND if error["message"] == PLAIN_MESSAGES[404] else error["message"]
     title = TITLES.get(response.status_code, TITLES[400])
     shown = page(

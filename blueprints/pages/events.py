@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
@@ -18,7 +18,7 @@ from sql import event_search
 from sql.access import list_protected
 from sql.catalog import environments
 from sql.database import Connection, connection
-from sql.people import user_records
+from sql.people import roles, user_records
 from sql.projects import list as project_list
 from validators.events import EventsForm
 
@@ -43,7 +43,8 @@ def show_events() -> Response:
             found = json.loads(text or "null")
         shown = [event["project"] for event in found["events"]] if found else []
         reader.protected.update(list_protected(conn, reader.user_id, projects=shown))
-        creators = list_creators(conn, reader.actor)
+        people = names_of_people(conn, reader.actor)
+        name_ids(conn, found["events"] if found else ())
         projects = project_list.list_names(conn, reader.actor.viewer)
         places = json.loads(environments.list_all(conn))["environments"]
     return page(
@@ -55,10 +56,10 @@ def show_events() -> Response:
         zone=zone,
         offset=offset,
         limit=LIMIT,
-        people={creator["id"]: creator["name"] for creator in creators},
+        people=people,
         projects=projects,
         env_types={place["name"]: place["type"] for place in places},
-        types=SENTENCES,
+        types={type: type.replace("-", " ") for type in SENTENCES},
         names=lambda names: [(name, name) for name in names],
         sentence=sentence,
         changes=changes,
@@ -86,15 +87,39 @@ def by_day(events: Sequence[dict[str, Any]], zone: tzinfo) -> list[tuple[str, li
     return list(days.items())
 
 
-def list_creators(conn: Connection, actor: Actor) -> list[dict[str, Any]]:
-    """Return the id and the name of users who can have made events, by name."""
+def names_of_people(conn: Connection, actor: Actor) -> dict[int, str]:
+    """Return the names of users who can have made events by their ids, in the order of their names."""
     if actor.visible is None:
-        return json.loads(event_search.creators(conn, None))
+        return {creator["id"]: creator["name"] for creator in json.loads(event_search.creators(conn, None))}
     # In a million events, it takes 0.3 s to find the creators of those that a reader sees. Show all users instead, whom
     # all users may list.
     users = json.loads(user_records.list_users_and_groups(conn))["users"]
-    named = [{"id": user["id"], "name": user_name(user)} for user in users]
-    return sorted(named, key=lambda user: user["name"].lower())
+    return {user["id"]: user_name(user) for user in sorted(users, key=lambda user: user_name(user).lower())}
+
+
+def name_ids(conn: Connection, events: Sequence[dict[str, Any]]) -> None:
+    """Replace the ids of users, groups and roles by names in the data of events about users and access."""
+    shown = [event for event in events if event["type"].startswith(("user-", "project-access-"))]
+    if not shown:
+        return
+    known = json.loads(user_records.list_users_and_groups(conn))
+    users = {user["id"]: user_name(user) for user in known["users"]}
+    groups = {group["id"]: group["name"] for group in known["groups"]}
+    names = {role["id"]: role["name"] for role in json.loads(roles.list_all(conn))["roles"]}
+    by_key: dict[str, dict[int, str]] = dict.fromkeys(("rootRole", "roles", "roleId"), names)
+    by_key |= dict.fromkeys(("userId", "userIds", "users"), users)
+    by_key |= dict.fromkeys(("groupId", "groupIds", "groups"), groups)
+    for event in shown:
+        event |= {key: with_names(event[key], by_key) for key in ("data", "preData")}
+
+
+def with_names(value: Any, names: Mapping[str, Mapping[int, str]], key: str = "") -> Any:
+    """Return a JSON value with names instead of ids. names: by the key of a property, and by id."""
+    if isinstance(value, dict):
+        return {name: with_names(inner, names, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [with_names(item, names, key) for item in value]
+    return names.get(key, {}).get(value, value)
 
 
 @bp.get("/events/download")

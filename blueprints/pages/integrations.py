@@ -33,6 +33,7 @@ GROUPS = {
         "(context-field|environment|feature-type|segment|strategy|tag)-",
     ),
     "people": ("People, tokens and access", "All", ADMIN_TYPES),
+    "requests": ("Change requests", "All", "change-"),
     "rest": ("Others", "All", ""),
     "unknown": ("Unknown to this version, without effect", "All", ""),
 }

@@ -179,16 +179,19 @@ def own_requests(conn: Connection, project: Mapping[str, Any], reader: Reader) -
     """Return the part of the reader in the change requests of a project.
 
     proposes: the environments in which they may propose changes. everywhere: the one in which they may propose changes
-    of all environments, or None. drafts: theirs. waiting: ids of requests for them.
+    of all environments, or None. bypasses: the environments in which only others need change requests. drafts: theirs.
+    waiting: ids of requests for them.
     """
     places = [one["environment"] for one in project["environments"] if one["changeRequestsEnabled"]]
     id, user_id, protected = project["id"], reader.user_id, reader.actor.protected
+    waiting = change_request_lists.list_actionable(conn, [id], user_id, is_admin=reader.actor.is_admin)
     may_submit = places and change_request_rights.get_rights(conn, user_id, id, places[0])["may_submit"]
     return {
         "proposes": places if may_submit else [],
         "everywhere": (protected or places)[-1] if may_submit and len(protected) < 2 else None,
+        "bypasses": [place for place in places if place not in protected],
         "drafts": change_request_lists.list_drafts(conn, id, user_id),
-        "waiting": change_request_lists.list_actionable(conn, id, user_id, is_admin=reader.actor.is_admin),
+        "waiting": waiting.get(id, []),
     }
 
 

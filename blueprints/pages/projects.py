@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from blueprints.pages.events import list_creators
+from blueprints.pages.events import name_ids, names_of_people
 from blueprints.pages.lists import list_page
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.tokens import expiring_tokens
@@ -15,6 +15,7 @@ from sql import attention, event_search
 from sql.catalog import environments
 from sql.database import Connection, connection
 from sql.flags import cleanup
+from sql.projects import change_request_lists
 from sql.projects import list as project_list
 
 # Of the newest events, the start page shows a few of each author, so that programs do not fill the list.
@@ -35,11 +36,15 @@ def show_projects() -> Response:
             if reader.may("UPDATE_FEATURE", "DELETE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT", project=project["id"])
         ]
         waiting = attention.count(conn, changeable, reader.actor.viewer)
+        ids = [project["id"] for project in projects]
+        requests = change_request_lists.list_actionable(conn, ids, reader.user_id, is_admin=reader.actor.is_admin)
         found = event_search.search(conn, {}, reader.actor.visible, limit=EVENTS_READ, offset=0)
-        people = {creator["id"]: creator["name"] for creator in list_creators(conn, reader.actor)}
+        events = recent_changes(json.loads(found or '{"events": []}')["events"])
+        name_ids(conn, events)
+        people = names_of_people(conn, reader.actor)
         places = json.loads(environments.list_all(conn))["environments"]
         expiring = expiring_tokens(conn, reader)
-        dirty = cleanup.count(conn, [project["id"] for project in projects])
+        dirty = cleanup.count(conn, ids)
     return page(
         "projects.html",
         **list_page(projects, "name", "id"),
@@ -48,7 +53,8 @@ def show_projects() -> Response:
         dirty=dirty,
         expiring=expiring,
         waiting=waiting,
-        events=recent_changes(json.loads(found or '{"events": []}')["events"]),
+        requests={project: len(found) for project, found in requests.items()},
+        events=events,
         people=people,
         env_types={place["name"]: place["type"] for place in places},
         project_names={project["id"]: project["name"] for project in projects},

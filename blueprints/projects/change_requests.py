@@ -132,8 +132,8 @@ def get_actionable_change_request_count(project_id: str) -> Response:
     """
     with connection() as conn:
         actor = require(conn, project=project_id)
-        found = change_request_lists.list_actionable(conn, project_id, actor.user_id, is_admin=actor.is_admin)
-    return json_response(json_text({"total": len(found)}))
+        found = change_request_lists.list_actionable(conn, [project_id], actor.user_id, is_admin=actor.is_admin)
+    return json_response(json_text({"total": len(found.get(project_id, []))}))
 
 
 @bp.get(f"{BASE}/scheduled")

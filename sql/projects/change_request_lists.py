@@ -91,23 +91,37 @@ def count(conn: Connection, project: str) -> str:
     return value(conn, COUNT, {"project": project})
 
 
+RIGHTS_THERE: LiteralString = RIGHTS.replace("%(project)s", "there.project_id").replace(
+    "%(environment)s", "there.environment"
+)
+# Materialized: the rights in each place once, not for each request.
 ACTIONABLE: LiteralString = f"""
-    SELECT coalesce(array_agg(id), '{{}}')
-      FROM change_requests
-      LEFT JOIN ({RIGHTS}) AS rights USING (environment)
-     WHERE project_id = %(project)s
-       AND (state = 'Approved' AND coalesce(may_apply, %(is_admin)s)
-            OR state = 'In review' AND may_review AND created_by_user_id <> user_id AND NOT EXISTS (
-                SELECT FROM change_request_reviews
-                 WHERE change_request_id = change_requests.id
-                   AND change_request_reviews.user_id = rights.user_id))
+    WITH rights AS MATERIALIZED (
+        SELECT there.*, user_id, may_review, may_apply
+          FROM (SELECT DISTINCT project_id, environment
+                  FROM change_requests
+                 WHERE project_id = ANY(%(projects)s)
+                   AND state IN ('In review', 'Approved')) AS there
+          LEFT JOIN LATERAL ({RIGHTS_THERE}) AS held ON true
+    )
+    SELECT project_id, array_agg(id) AS ids
+      FROM rights
+      JOIN change_requests USING (project_id, environment)
+     WHERE state = 'Approved' AND coalesce(may_apply, %(is_admin)s)
+        OR state = 'In review' AND may_review AND created_by_user_id <> user_id AND NOT EXISTS (
+            SELECT FROM change_request_reviews
+             WHERE change_request_id = change_requests.id
+               AND change_request_reviews.user_id = rights.user_id)
+     GROUP BY project_id
 """
 
 
-def list_actionable(conn: Connection, project: str, user_id: int | None, *, is_admin: bool) -> list[int]:
-    """Return the ids of the change requests of a project that wait for the caller: to review, or to apply."""
-    params = {"project": project, "users": [user_id], "environment": None, "is_admin": is_admin}
-    return value(conn, ACTIONABLE, params)
+def list_actionable(
+    conn: Connection, projects: Sequence[str], user_id: int | None, *, is_admin: bool
+) -> dict[str, list[int]]:
+    """Return the ids of the change requests that wait for the caller, to review or to apply, by their projects."""
+    found = rows(conn, ACTIONABLE, {"projects": list(projects), "users": [user_id], "is_admin": is_admin})
+    return {row["project_id"]: row["ids"] for row in found}
 
 
 LIST_OF_FLAG: LiteralString = f"""

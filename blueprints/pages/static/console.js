@@ -261,7 +261,7 @@ async function refresh(form) {
 
 // Times in the zone of the reader, in texts and in fields.
 function prepare(part) {
-  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
   for (const element of $$("time[datetime]", part)) {
     const time = new Date(element.dateTime);
     if (time > Date.now()) element.textContent = format.format(time);
@@ -330,7 +330,7 @@ document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   if (key === "Enter" && "pick" in target.dataset && target.value) { event.preventDefault(); pick(target); target.reportValidity(); }
   if ((event.ctrlKey || event.metaKey) && key === "k") { event.preventDefault(); return openPalette(); }
-  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit();
+  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($("button.main:not([type])", target.form));
   if (key === "Escape") for (const menu of $$(".menu[open]")) { menu.open = false; $("summary", menu).focus(); }
   if (event.ctrlKey || event.metaKey || event.altKey || root.dataset.keys === "off") return;
   if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, dialog")) return;

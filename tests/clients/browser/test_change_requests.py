@@ -55,7 +55,8 @@ def test_a_strategy_is_proposed_approved_and_applied(
     window.wait_for_text("41 %")
     window.click("button", "Approve")
     window.wait_for_text("Waits for somebody who may apply it.")
-    window.click("button", "Apply")
+    window.click("button", "Apply…")
+    assert "All changes are made in production at once." in window.accept()
     window.wait_for(TOAST, lambda text: "All changes are made." in text)
     assert api.get(place)["parameters"]["rollout"] == "41"
 
@@ -89,12 +90,18 @@ def test_save_and_add_to_change_request_are_beside_each_other(
     window.log_in(demo_url, ADMIN)
     for button, text, share in (
         ("Add to change request", "Added to your draft in production.", "41"),
+        # Ctrl Enter presses the main button.
+        ("", "Added to your draft in production.", "42"),
         ("Save in production", "Saved. Strategy 1 in production.", "43"),
     ):
         window.visit(f"/projects/checkout/flags/{flag}/environments/production/strategies/{strategy}")
         window.run(FILL, "[aria-label='Share of users in percent']", share)
         before = api.get(place)["parameters"]["rollout"]
-        window.click("button", button)
+        if button:
+            window.click("button", button)
+        else:
+            window.run("document.querySelector('#title').focus()")
+            window.chord("Control", "Enter")
         window.wait_for(TOAST, lambda toast, text=text: text in toast)
         assert api.get(place)["parameters"]["rollout"] == ("43" if share == "43" else before)
 

@@ -38,7 +38,7 @@ def test_webhook_is_created_tested_called_and_deleted(
         window.run("document.querySelector('[name=\"group.flags\"][value=some]').click()")
         window.find("checkbox", "feature-created")
         window.click("button", "Create integration")
-        window.wait_for_text("Copy it now. It is not shown again.", "nothing sent yet")
+        window.wait_for_text("Copy it now. It is not shown again.", "no event sent yet")
         assert window.run(SECRET).startswith("whsec_")
         window.click("button", "Send a test message")
         window.wait_for_text("The test message arrived: 200 after 1 attempt")

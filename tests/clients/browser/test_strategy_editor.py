@@ -123,7 +123,7 @@ def test_a_date_is_stored_with_the_zone_of_the_reader(demo: Service, reader: Win
     editor.set("constraints", "contextName", "currentTime")
     editor.set("constraints", "value", "2096-12-02T09:00")
     reader.wait_for_text("Europe/Oslo · 2096-12-02 08:00 UTC")
-    editor.says("On for everybody, from Dec 2, 2096")
+    editor.says("On for everybody, from 2 Dec 2096")
     reader.click("button", "Save in production")
     [strategy] = editor.saved()
     assert strategy["constraints"][0]["operator"] == "DATE_AFTER"
@@ -192,7 +192,7 @@ def test_a_ramp_plan_is_made_and_edited(demo: Service, reader: Window) -> None:
         reader.click("button", "Add step")
         editor.set("steps", "percent", percent)
         editor.set("steps", "at", at)
-    editor.says("On for 20 % of users. Then 50 % on Dec 2, 2096")
+    editor.says("On for 20 % of users. Then 50 % on 2 Dec 2096")
     reader.click("button", "Save in production")
     steps = editor.saved()
     assert [step["parameters"]["rollout"] for step in steps] == ["20", "50", "100"]

@@ -100,6 +100,7 @@ def test_each_type_belongs_to_a_group_of_its_kind(alice):
     assert {text.split("-")[0] for text in boxes["Projects"]} == {"project", "default"}
     assert "feature-type-updated" in boxes["Segments, environments, tags"]
     assert "project-favorited" in boxes["Others"]
+    assert {"change-added", "change-request-approved"} <= boxes["Change requests"]
 
 
 def test_problems_are_shown_beside_the_fields_with_what_was_typed(app, alice):
@@ -121,12 +122,15 @@ def test_problems_are_shown_beside_the_fields_with_what_was_typed(app, alice):
 
 def test_test_message_and_deliveries_show_their_outcome(alice, receiver, subscribe, deliver):
     path = f"{LIST}/{subscribe()['id']}"
-    assert "Nothing yet." in open_page(alice, path).text
+    assert "No event sent yet. Send a test message" in open_page(alice, path).text
 
     def test_message():
         return Page(alice.post(f"{path}/test", headers={"Accept": "text/html"})).text
 
-    assert "The test message arrived: 200 after 1 attempt" in test_message()
+    outcome = test_message()
+    assert "The test message arrived: 200 after 1 attempt" in outcome
+    assert "No event sent yet." in outcome
+    assert "Send a test message to" not in outcome
     receiver.answers.append(status(400))
     assert "The test message failed: Gave up: the receiver refused the message with 400" in test_message()
     open_page(alice, f"{path}/test")
@@ -154,11 +158,11 @@ def test_list_says_whether_each_works(alice, receiver, subscribe, deliver):
     subscribe("teamsworkflow", projects=["*"])
     receiver.answers += [status(200), status(500)]
     alice.post("/api/admin/projects/default/features", json={"name": "checkout"})
-    assert "Discord Discord nothing sent yet 2 types" in open_page(alice, LIST).texts(".//tbody/tr")
+    assert "Discord Discord no event sent yet 2 types" in open_page(alice, LIST).texts(".//tbody/tr")
     deliver()
     assert open_page(alice, LIST).texts(".//tbody/tr") == [
         "Webhook Webhook off 2 types",
-        "Slack Slack nothing sent yet 1 type in production",
+        "Slack Slack no event sent yet 1 type in production",
         "Discord Discord working last message just now 2 types",
         "Microsoft Teams Microsoft Teams failing since just now 2 types",
     ]

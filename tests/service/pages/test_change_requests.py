@@ -8,7 +8,7 @@ from rules.change_request_actions import EVERYWHERE
 from sql.people import roles
 from tests.support import fixtures, segments
 from tests.support.page import Page, open_page, text_of
-from tests.support.teams import Team
+from tests.support.teams import APPLIER, REVIEWER, Team
 from tests.support.wire import watched
 from tests.support.world import Caller, World
 
@@ -20,6 +20,28 @@ def team(world: World) -> Team:
     return Team(world)
 
 
+def waiting(caller: Caller) -> dict[str, str]:
+    """The lines about change requests in Needs attention, with their links."""
+    lines = open_page(caller, "/").all(".//section[@aria-labelledby='attention']//li")
+    return {text_of(line): line.find("a").get("href") for line in lines if "Change requests" in text_of(line)}
+
+
+def test_start_page_counts_the_requests_of_all_projects_that_wait(team: Team, world: World, alice: Caller) -> None:
+    for _ in range(2):
+        team.sent()
+    other = Team(world, "other")
+    other.sent()
+    draft = other.propose(other.change()).json["id"]
+    other.move(draft, "In review", "Approved")
+    world.conn.execute("UPDATE change_requests SET created_by_user_id = %s WHERE project_id = 'shop'", [alice.id])
+    # Authors do not review their own requests.
+    path = "/projects/other/change-requests"
+    assert waiting(alice) == {"Change requests wait for you, most of them in Other 2": path}
+    world.project("empty")
+    assert waiting(other.people["reviewer"]) == {"Change requests wait for you 1": path}
+    assert waiting(world.user("Otto")) == {}
+
+
 def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     number = team.sent()
     people = team.people
@@ -28,11 +50,14 @@ def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     assert "In review Waits for your approval." in page.text
     assert page.links["Change requests 1"] == PAGE
     assert open_page(people["reviewer"], "/events").links[str(number)] == f"{PAGE}/{number}"
+    assert waiting(people["reviewer"]) == {"Change requests wait for you 1": PAGE}
+    assert waiting(people["author"]) == waiting(people["applier"]) == {}
     assert "Waits for you" not in open_page(people["author"], PAGE).text
     assert "Waits for you" not in open_page(people["applier"], PAGE).text
     team.move(number, "Approved")
     assert "Waits for you" not in open_page(people["reviewer"], PAGE).text
     assert "Approved Waits for you to apply it." in open_page(people["applier"], PAGE).text
+    assert waiting(people["applier"]) == {"Change requests wait for you 1": PAGE}
     assert open_page(people["author"], f"{PAGE}/closed").texts(".//tbody//td") == []
     team.move(number, "Applied")
     assert open_page(people["author"], PAGE).texts(".//tbody//td") == []
@@ -71,8 +96,8 @@ def test_each_page_of_the_list_reads_its_requests_without_payloads(team: Team, w
         (("In review",), "reviewer", {"Approve", "Reject…"}),
         (("In review",), "applier", set()),
         (("In review", "Approved"), "reviewer", {"Reject…"}),
-        (("In review", "Approved"), "applier", {"Apply", "Schedule…"}),
-        (("In review", "Approved", "Scheduled"), "applier", {"Apply", "Schedule…"}),
+        (("In review", "Approved"), "applier", {"Apply…", "Schedule…"}),
+        (("In review", "Approved", "Scheduled"), "applier", {"Apply…", "Schedule…"}),
         (("In review", "Approved", "Scheduled"), "author", {"Cancel…", "Rename"}),
         (("In review", "Approved", "Applied"), "applier", set()),
         (("In review", "Approved", "Applied"), "author", set()),
@@ -86,6 +111,46 @@ def test_buttons_are_those_of_the_person_and_the_state(
         team.move(number, *steps)
     page = open_page(team.people[person], f"{PAGE}/{number}")
     assert set(page.texts(".//div[@class='head']//button")) == buttons
+
+
+def test_one_button_is_the_main_one_and_applying_asks(team: Team) -> None:
+    team.join("lead", *REVIEWER, *APPLIER)
+    number = team.sent("Approved", "Scheduled")
+    page = open_page(team.people["lead"], f"{PAGE}/{number}")
+    assert page.texts(".//div[@class='head']//button[@class='main']") == []
+    assert page.texts(".//div[@class='head']//button[@class='main production']") == ["Apply…"]
+    [form] = page.all(".//form[@data-yes='Apply']")
+    assert form.get("data-confirm") == "All changes are made in production at once."
+    assert "Approve" in page.texts(".//div[@class='head']//button")
+
+
+def test_authors_have_the_names_that_events_show(team: Team, world: World) -> None:
+    author = team.people["author"]
+    world.conn.execute("UPDATE users SET name = 'Ann Author' WHERE id = %s", [author.id])
+    number = team.sent()
+    for path in (PAGE, f"{PAGE}/{number}"):
+        assert "Ann Author" in open_page(team.people["member"], path).text
+
+
+def test_direct_change_says_that_it_bypasses_change_requests(team: Team, world: World, alice: Caller) -> None:
+    world.strategy(team.flags["one"], "production")
+    team.join("skipper", "SKIP_CHANGE_REQUEST", "UPDATE_FEATURE_ENVIRONMENT")
+    flag, people = "/projects/shop/flags/shop-one", team.people
+
+    def said(caller: Caller, path: str = flag) -> tuple[int, list[str]]:
+        """How often the page says that direct changes are possible, and the titles of the questions that say it."""
+        page = open_page(caller, path)
+        forms = [form for form in page.all(".//form") if "made directly, without one." in form.get("data-confirm", "")]
+        return page.text.count("You may make them directly."), [form.get("data-title", "") for form in forms]
+
+    acts = ("Switch on", "Pause strategy 1", "Delete strategy 1")
+    assert said(alice) == (1, [f"{act} in production?" for act in acts])
+    assert said(people["skipper"]) == (1, ["Switch on in production?"])
+    assert said(people["author"]) == (0, [])
+    assert said(alice, "/projects/shop")[1][-1] == "Switch on in production?"
+    assert "made directly, without one." in open_page(alice, f"{flag}/compare").response.text
+    team.require(None)
+    assert said(alice) == (0, [])
 
 
 def test_flag_page_names_the_requests_that_will_change_it(team: Team) -> None:
@@ -141,6 +206,16 @@ def test_strategy_is_shown_as_applying_stores_it(team: Team, world: World) -> No
     assert page.text.count("userIds 7 → not set share not set") == page.text.count("stickiness not set → random") == 2
 
 
+def test_share_of_a_rollout_is_only_in_the_sentence(team: Team, world: World) -> None:
+    parameters = {"rollout": "50", "stickiness": "default", "groupId": "shop-one"}
+    strategy = world.strategy(team.flags["one"], "production", name="flexibleRollout", parameters=parameters)
+    payload = {"id": strategy, "name": "flexibleRollout", "title": "Beta", "parameters": parameters | {"rollout": "25"}}
+    number = team.propose({"feature": "shop-one", "action": "updateStrategy", "payload": payload}).json["id"]
+    [change] = open_page(team.people["author"], f"{PAGE}/{number}").texts(".//ol[@class='panel lines']/li")
+    assert "On for 50 % of users → On for 25 % of users" in change
+    assert ("title not set → Beta" in change, "share" in change) == (True, False)
+
+
 def test_parent_is_shown_once_when_a_change_replaces_it(team: Team, world: World) -> None:
     fixtures.insert(world.conn, "flag_dependencies", child_id=team.flags["two"], parent_id=team.flags["one"])
     payload = {"feature": "shop-one", "enabled": False}
@@ -177,7 +252,6 @@ def test_changes_are_shown_in_the_words_of_the_flag(team: Team, world: World) ->
     page = open_page(team.people["author"], f"{PAGE}/{number}")
     texts = page.texts(".//ol[@class='panel lines']/li/div/span")
     assert texts == [text for _, _, text in changes]
-    assert "share 25 % → 30 %" in page.text
 
 
 def test_long_values_are_shown_to_their_end(team: Team) -> None:
@@ -227,7 +301,7 @@ def test_form_of_a_strategy_proposes_beside_or_instead_of_saving(team: Team, wor
         assert form.texts(".//div[@class='foot']//button") == ["Add to change request"]
         assert action in form.all(".//form")[0].get("data-proposal", "")
         buttons = open_page(alice, f"{path}/{end}").texts(".//div[@class='foot']//button")
-        assert buttons == ["Save in production", "Add to change request"]
+        assert buttons == ["Add to change request", "Save in production"]
     open_page(world.user("Otto"), f"{path}/new", 403)
 
 
@@ -310,16 +384,16 @@ def test_pages_say_why_a_button_is_left_out(team: Team, world: World, alice: Cal
 def test_request_that_reaches_other_protected_environments_has_no_button_to_apply(team: Team) -> None:
     number = team.propose({"feature": "shop-two", "action": "archiveFeature"}).json["id"]
     team.move(number, "In review", "Approved")
-    assert "Apply" in open_page(team.people["applier"], f"{PAGE}/{number}").texts(".//button")
+    assert "Apply…" in open_page(team.people["applier"], f"{PAGE}/{number}").texts(".//button")
     protect_everywhere(team)
     page = open_page(team.people["applier"], f"{PAGE}/{number}")
-    assert {"Apply", "Schedule…"} & set(page.texts(".//button")) == set()
+    assert {"Apply…", "Schedule…"} & set(page.texts(".//button")) == set()
     assert "You cannot apply it: It also changes flags in development" in page.text
     assert "You cannot apply it" not in open_page(team.people["author"], f"{PAGE}/{number}").text
     # Its change cannot be undone without a change request.
     number = team.sent("Approved")
     forms = open_page(team.people["applier"], f"{PAGE}/{number}").all(".//form[@data-final]/button")
-    assert [text_of(button) for button in forms] == ["Apply"]
+    assert [text_of(button) for button in forms] == ["Apply…"]
 
 
 def test_proposal_of_a_segment_leaves_its_project(team: Team, world: World, alice: Caller) -> None:

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from flask import Flask
 
-from tests.support.page import Page, open_page
+from tests.support.page import Page, open_page, text_of
 from tests.support.world import Caller, World, refused
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -18,6 +18,15 @@ def test_unknown_address_is_a_page_for_browsers(stranger: Caller) -> None:
     assert page.heading == "Page not found"
     assert page.links["Go to the start page"] == "/"
     assert "Check the address." in page.text
+    assert page.frame(".//nav[@aria-label='Main']") == []
+
+
+@pytest.mark.parametrize("address", ["/no/such/page", "/projects/default/change-requests/none", "/admin/segments/none"])
+def test_page_of_an_unknown_address_has_the_menu_of_the_reader(alice: Caller, address: str) -> None:
+    page = open_page(alice, address, 404)
+    assert [text_of(link) for link in page.frame(".//nav[@aria-label='Main']/a")][:2] == ["Projects", "Events"]
+    alice.key = "user:unknown"
+    assert open_page(alice, "/no/such/page", 404).frame(".//nav[@aria-label='Main']") == []
 
 
 def test_page_of_an_unknown_flag_offers_to_search_for_it(alice: Caller) -> None:

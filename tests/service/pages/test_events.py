@@ -11,7 +11,7 @@ from blueprints.pages.page import time_text
 from rules.access import SYSTEM
 from rules.event_text import SENTENCES, changes, sentence
 from sql.database import Connection
-from tests.support.fixtures import record
+from tests.support.fixtures import insert, record
 from tests.support.page import Page, open_page
 from tests.support.world import Caller, World
 from validators.events import TYPES
@@ -184,6 +184,19 @@ def test_wrong_filter_has_its_message_beside_the_field(alice: Caller, query: str
     assert lines(page) == []
 
 
+def test_changes_of_access_name_users_groups_and_roles(world: World, alice: Caller, conn: Connection) -> None:
+    nora, group = world.user("Nora"), insert(conn, "groups", name="Crew")["id"]
+    for path in (f"users/{nora.id}", f"groups/{group}"):
+        given = alice.put(f"/api/admin/projects/default/{path}/roles", json={"roles": [5]})
+        assert given.status_code == 200, given.text
+    assert "changed the roles of the user Nora in Default" in open_page(alice, "/").text
+    assert alice.put(f"/api/admin/user-admin/{nora.id}", json={"rootRole": 2}).status_code == 200
+    page = open_page(alice, "/events").text
+    assert "changed the roles of the user Nora in default roles none → Member" in page
+    assert "changed the roles of the group Crew in default" in page
+    assert "rootRole Viewer → Editor" in page
+
+
 def test_long_logs_have_pages_and_a_download_that_keep_the_filters(
     alice: Caller, conn: Connection, world: World
 ) -> None:
@@ -194,6 +207,7 @@ def test_long_logs_have_pages_and_a_download_that_keep_the_filters(
     assert len(lines(first)) == 50
     assert "1 to 50 of 51" in first.text
     assert first.links["Next"] == "/events?project=apples&type=feature-created&offset=50"
+    assert "What: feature created" in first.text
     second = open_page(alice, first.links["Next"])
     assert [line.split(" ", 1)[1] for line in lines(second)] == ["created flag-0"]
     assert second.links["Previous"] == "/events?project=apples&type=feature-created&offset=0"

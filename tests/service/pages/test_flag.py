@@ -134,6 +134,7 @@ def test_production_asks_and_is_last(world: World, alice: Caller) -> None:
     [asks] = page.all(f".//form[@data-path='{API}/environments/production/off']")
     assert asks.get("data-title") == "Switch off in production?"
     assert "checkout is on for 25 % of users. No application asked for it" in asks.get("data-confirm", "")
+    assert "They get" not in asks.get("data-confirm", "")
     [silent] = page.all(f".//form[@data-path='{API}/environments/development/off']")
     assert silent.get("data-confirm") is None
     [copy] = page.all(f".//form[@data-path='{STRATEGIES}']")
