@@ -127,7 +127,8 @@ def compare(
     state = read_state(conn, project, environment, changes)
     defaults = gets_default(state, changes)
     found = [conflict(state, project, change, defaults) for change in changes]
-    added = [state.flags[id] for id in defaults]
+    # The default strategy of another project stays private.
+    added = [state.flags[id] for id in defaults if state.flags[id]["project_id"] == project]
     return found, {flag["name"]: {"action": "addStrategy", "payload": default_strategy(flag)} for flag in added}
 
 

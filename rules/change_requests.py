@@ -14,7 +14,7 @@ from rules.access import SYSTEM, Actor, id_in_path
 from rules.change_request_actions import compare, new_change
 from rules.projects import hold_project
 from sql import events
-from sql.database import Connection
+from sql.database import Connection, as_json
 from sql.events import Event
 from sql.flags.environments import is_linked
 from sql.projects import change_request_lists, change_request_rights, change_requests
@@ -162,15 +162,24 @@ def add_changes(
         raise NotFound("The project has no such environment.")
     if draft is None:
         raise Conflict(OFF.format(environment))
-    known = len(change_requests.list_changes(conn, draft["id"]))
-    if known + len(changes) > MOST_CHANGES:
+    known = change_requests.list_changes(conn, draft["id"])
+    if len(known) + len(changes) > MOST_CHANGES:
         raise BadRequest(f"A change request can have at most {MOST_CHANGES} changes.")
     added = [new_change(conn, actor, project, environment, change) for change in changes]
+    refuse_too_large([*known, *added])
     change_requests.insert_changes(conn, draft["id"], added)
     if was_sent(draft):
-        new = change_requests.list_changes(conn, draft["id"])[known:]
+        new = change_requests.list_changes(conn, draft["id"])[len(known) :]
         events.record(conn, *[change_event("change-added", actor, draft, one, one["logged"]) for one in new])
     return draft
+
+
+# Our choice: the base counts too, because each change of a flag with many variants has them all.
+def refuse_too_large(changes: Sequence[Mapping[str, Any]]) -> None:
+    """Raise 400 if the changes of a request are too large together."""
+    for part, limit, what in (("payload", 1, "payloads"), ("base", 4, "content that its changes replace")):
+        if sum(len(as_json(change[part]).encode()) for change in changes) > limit * 2**20:
+            raise BadRequest(f"A change request can have at most {limit} MB of {what}.")
 
 
 # Our choice: what a draft contained before it was first sent has no events. After that, each edit has one.
@@ -195,6 +204,7 @@ def edit(conn: Connection, actor: Actor, request: DictRow, change_id: int, body:
         new = new_change(conn, actor, request["project_id"], request["environment"], body)
         if any(new[key] != before[key] for key in ("flag_id", "segment_id")):
             raise BadRequest("feature: must be the flag or segment of the change")
+        refuse_too_large([new, *(one for one in changes if one != before)])
         change_requests.update_change(conn, change_id, new)
         after = before["logged"] | {"action": new["action"], "payload": new["payload"]}
         log = change_event("change-edited", actor, request, before, after, before["logged"])
@@ -204,7 +214,9 @@ def edit(conn: Connection, actor: Actor, request: DictRow, change_id: int, body:
     if request["state"] == "Draft":
         change_requests.update(conn, edited)
     else:
-        review_again(conn, actor, edited)
+        # As if it were sent now. Where change requests are off, the number stays.
+        needed = edited["min_approvals"] if edited["configured"] is None else edited["configured"]
+        review_again(conn, actor, edited, min_approvals=needed)
 
 
 def discard(conn: Connection, actor: Actor, request: DictRow) -> None:

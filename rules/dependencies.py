@@ -19,10 +19,10 @@ from sql.flags import dependencies, lifecycle
 Link = Mapping[str, Any]
 
 
-def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], links: Sequence[Link]) -> None:
-    """Save new dependencies between locked flags, and record the events. ids: those of the flags, by name."""
+def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], links: Sequence[Link]) -> bool:
+    """Save dependencies between locked flags, record the events, and return whether any changed. ids: by flag name."""
     if not links:
-        return
+        return False
     variants = [list(dict.fromkeys(link["variants"])) for link in links]
     rows = [
         {"childId": ids[link["child"]], "parentId": ids[link["feature"]], "enabled": link["enabled"], "variants": names}
@@ -38,6 +38,7 @@ def add_dependencies(conn: Connection, actor: Actor, ids: Mapping[str, int], lin
         )
         log.append(flag_event("feature-dependency-added", actor, children[row["childId"]], data=data))
     events.record(conn, *log)
+    return bool(log)
 
 
 def add_dependency(conn: Connection, actor: Actor, project: str, link: Link) -> None:

@@ -89,6 +89,8 @@ class Findings:
     warnings: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     refused: set[str] = field(default_factory=set)
     permissions: set[str] = field(default_factory=lambda: {"UPDATE_FEATURE", "UPDATE_FEATURE_ENVIRONMENT"})
+    # Whether the import changes dependencies, which hold in all environments.
+    changes_links: bool = False
 
     def refuse(self, error: HTTPException, names: Names) -> None:
         """Add an error for these flags. This is the Refuse callback of an import (rules/refusals.py)."""

@@ -50,7 +50,7 @@ def import_flags(conn: Connection, actor: Actor, project_id: str, environment: s
     known = flags.lock_many(conn, document.names, None, project_id)
     document = check_document(conn, project, document, known, findings)
     write(conn, actor, project, environment, document, known, findings)
-    for message, missing in missing_permissions(conn, findings, project_id, environment).items():
+    for message, missing in missing_permissions(conn, actor, findings, project_id, environment).items():
         abort(403, f"{message.rstrip('.')}: {', '.join(missing)}")
     if findings.errors:
         abort(400, as_sentence(findings.errors))
@@ -81,7 +81,7 @@ def validate(conn: Connection, actor: Actor, project_id: str, environment: str, 
             [flag.name for flag in document.without(findings.refused).flags],
         )
     findings.need("SKIP_CHANGE_REQUEST", actor.protected)
-    permissions = missing_permissions(conn, findings, project_id, environment)
+    permissions = missing_permissions(conn, actor, findings, project_id, environment)
     return {
         "errors": as_record(findings.errors),
         "warnings": as_record(findings.warnings),
@@ -107,11 +107,18 @@ def refuse_unlinked(conn: Connection, project: str, environment: str) -> None:
         abort(404, NOT_LINKED)
 
 
-def missing_permissions(conn: Connection, findings: Findings, project: str, environment: str) -> dict[str, list[str]]:
+def missing_permissions(
+    conn: Connection, actor: Actor, findings: Findings, project: str, environment: str
+) -> dict[str, list[str]]:
     """Return {message: permissions} for the permissions that the import needs and the caller lacks, or {}."""
     missing = sorted(findings.permissions - held_permissions(conn, findings.permissions, project, environment))
-    message = f"You lack these permissions in project {project} and environment {environment}."
-    return {message: missing} if missing else {}
+    message = f"You lack these permissions in project {project} and environment {{}}."
+    found = {message.format(environment): missing} if missing else {}
+    if findings.changes_links and not actor.is_admin:
+        others = {name for _, name in access.list_protected(conn, actor.user_id, projects=[project])} - {environment}
+        message = f"Dependencies hold in all environments. {message}"
+        found |= {message.format(name): ["SKIP_CHANGE_REQUEST"] for name in sorted(others)}
+    return found
 
 
 def check_document(
@@ -171,9 +178,10 @@ def write(
     write_links(conn, actor, document, by_name, findings)
     ids = {name: flag["id"] for name, flag in by_name.items()}
     write_environment(conn, actor, environment, document, ids, findings)
+    wanted = document.without(findings.refused).links
     # When a validation runs in parts, new flags of the other parts have no id.
-    links = [link for link in document.without(findings.refused).links if link["feature"] in ids]
-    add_dependencies(conn, actor, ids, links)
+    links = [link for link in wanted if link["feature"] in ids]
+    findings.changes_links |= add_dependencies(conn, actor, ids, links) or links != wanted
 
 
 def add_missing_catalog(conn: Connection, actor: Actor, document: Document, findings: Findings) -> None:

@@ -21,9 +21,15 @@ from validators.integrations import TAG
 Rows = Sequence[Mapping[str, Any]]
 # The maximum length of a message of Discord, the number of changes in a message, and their length. "…" counts too.
 DISCORD_MAX, MAX_CHANGES, MAX_CHANGE = 1999, 5, 99
+# Our choice: of a filled template, in bytes. A template can contain the same large event many times.
+BODY_MAX = 2**20
 # How chats write bold text and links.
 SLACK = ("*{}*", "<{1}|{0}>")
 MARKDOWN = ("**{}**", "[{}]({})")
+
+
+class MessageTooLongError(Exception):
+    """The filled template of a webhook is longer than BODY_MAX."""
 
 
 def lines(rows: Rows, markup: tuple[str, str]) -> list[str]:
@@ -85,15 +91,21 @@ def filled(parameters: Mapping[str, str], rows: Rows) -> str:
     event = rows[0]["event"]
     context = {"event": event, "eventJson": event, "eventMarkdown": lines(rows, MARKDOWN)[0]}
     is_json = "json" in parameters.get("contentType", "json")
+    room = BODY_MAX - len(parameters["bodyTemplate"].encode())
 
     def fill(tag: re.Match[str]) -> str:
+        nonlocal room
         value: Any = context
         for name in tag["name"].split("."):
             if isinstance(value, list):
                 value = {str(number): item for number, item in enumerate(value)}
             value = value.get(name) if isinstance(value, dict) else None
         text = "" if value is None else value if isinstance(value, str) else as_json(value)
-        return text if not is_json else as_json(value) if tag["raw"] else as_json(text)[1:-1]
+        text = text if not is_json else as_json(value) if tag["raw"] else as_json(text)[1:-1]
+        room -= len(text.encode())
+        if room < 0:
+            raise MessageTooLongError
+        return text
 
     return TAG.sub(fill, parameters["bodyTemplate"])
 

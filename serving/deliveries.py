@@ -13,7 +13,7 @@ from psycopg.rows import DictRow
 
 from rules import integrations
 from rules.log_lines import now, write
-from rules.messages import Rows, body, headers
+from rules.messages import BODY_MAX, MessageTooLongError, Rows, body, headers
 from rules.refusals import quantity
 from serving.outgoing import post
 from sql import deliveries
@@ -89,6 +89,8 @@ def attempt(integration: Mapping[str, Any], message_id: str, due: Rows) -> dict[
         reason = f"{status} after {quantity(attempts, 'attempt')}"
     elif status in REFUSED:
         reason = f"Gave up: the receiver refused the message with {status}"
+    elif error == MessageTooLongError.__name__:
+        reason = f"Gave up: the message is longer than {BODY_MAX // 2**20} MB"
     elif due[-1]["is_last_attempt"]:
         reason = f"Gave up after {quantity(attempts, 'attempt')}: {reason}"
     else:

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from sql.database import Connection, as_json, rows, value
 from sql.projects.change_request_records import RECORD, SCHEDULE, person, reviews
 from sql.projects.change_request_rights import RIGHTS
-from sql.projects.change_requests import IS_OPEN, MIN_APPROVALS, NOT_HIDDEN, SEGMENT_NAME, TITLE
+from sql.projects.change_requests import IS_OPEN, JOIN_SEGMENTS, MIN_APPROVALS, NOT_HIDDEN, SEGMENT_NAME, TITLE
 from sql.projects.visibility import VISIBLE
 
 # The newest 300, as Unleash returns.
@@ -192,7 +192,7 @@ SEARCH: LiteralString = f"""
         SELECT coalesce(json_agg(DISTINCT feature_name) FILTER (WHERE flag_id IS NOT NULL), '[]') AS features,
                coalesce(json_agg(DISTINCT {SEGMENT_NAME}) FILTER (WHERE segment_id IS NOT NULL), '[]') AS segments
           FROM change_request_changes
-          LEFT JOIN segments ON segments.id = segment_id
+          {JOIN_SEGMENTS}
          WHERE change_request_id = change_requests.id) AS names
 """
 

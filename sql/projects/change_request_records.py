@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from sql.projects.change_requests import MIN_APPROVALS, SEGMENT_NAME, TITLE
+from sql.projects.change_requests import JOIN_SEGMENTS, MIN_APPROVALS, SEGMENT_NAME, TITLE
 
 
 def person(user: LiteralString) -> LiteralString:
@@ -69,7 +69,7 @@ SEGMENTS: LiteralString = f"""
     (SELECT coalesce(json_agg(
                 json_merge({CHANGE}, json_build_object('name', {SEGMENT_NAME})) ORDER BY changes.id), '[]')
        FROM change_request_changes AS changes
-       LEFT JOIN segments ON segments.id = segment_id
+       {JOIN_SEGMENTS}
       WHERE change_request_id = change_requests.id
         AND segment_id IS NOT NULL)
 """

@@ -167,8 +167,12 @@ def delete(conn: Connection, request_id: int) -> None:
     run(conn, DELETE, {"id": request_id})
 
 
-# A deleted segment has the name of the change, or its id.
+# A segment that was deleted, or moved to another project, has the name of the change, or its id.
 SEGMENT_NAME: LiteralString = "coalesce(segments.name, payload ->> 'name', segment_id::text)"
+JOIN_SEGMENTS: LiteralString = """
+    LEFT JOIN segments ON segments.id = segment_id
+                      AND coalesce(segments.project_id, change_requests.project_id) = change_requests.project_id
+"""
 LIST_CHANGES: LiteralString = f"""
     SELECT change_request_changes.*, {TAGS} AS tags,
            json_build_object('changeRequestId', change_request_id, 'id', change_request_changes.id,
@@ -176,8 +180,10 @@ LIST_CHANGES: LiteralString = f"""
                              CASE WHEN segment_id IS NULL THEN 'feature' ELSE 'segment' END,
                              coalesce(feature_name, {SEGMENT_NAME})) AS logged
       FROM change_request_changes
+      JOIN change_requests ON change_requests.id = change_request_id
       LEFT JOIN flags ON flags.id = change_request_changes.flag_id
-      LEFT JOIN segments ON segments.id = segment_id
+                     AND flags.project_id = change_requests.project_id
+      {JOIN_SEGMENTS}
      WHERE change_request_id = %(id)s
      ORDER BY change_request_changes.id
 """

@@ -123,6 +123,7 @@ def protected(world: World, conn: Connection) -> None:
 ADMIN = "/api/admin"
 DEFAULT = f"{ADMIN}/projects/default"
 ON = f"{DEFAULT}/features/f/environments/production/on"
+MISSING = "in project default and environment production: SKIP_CHANGE_REQUEST"
 
 
 def refuses(response: TestResponse, environment: str = "production") -> bool:
@@ -205,6 +206,36 @@ def test_import_needs_skip_and_validation_says_so(ada):
     body["environment"] = "development"
     assert ada.post(f"{ADMIN}/features-batch/validate", json=body).json["permissions"] == []
     assert ada.post(f"{ADMIN}/features-batch/import", json=body).status_code == 200
+
+
+@pytest.mark.usefixtures("protected")
+def test_import_that_changes_dependencies_needs_skip_in_all_environments(ada, alice, conn, role, world):
+    def answers() -> tuple[int, list[str]]:
+        lacking = ada.post(f"{ADMIN}/features-batch/validate", json=body).json["permissions"]
+        response = ada.post(f"{ADMIN}/features-batch/import", json=body)
+        assert response.status_code == 200 or MISSING in response.json["message"]
+        return response.status_code, [name for one in lacking for name in one["affectedItems"]]
+
+    world.flag("parent")
+    refusal = (403, ["SKIP_CHANGE_REQUEST"])
+    link = {"feature": "parent", "enabled": False}
+    data = {"features": [{"name": "f"}], "dependencies": [{"feature": "f", "dependencies": [link]}]}
+    data |= {"featureStrategies": [], "tagTypes": []}
+    body = {"project": "default", "environment": "development", "data": data}
+    fixtures.allow(conn, role, "SKIP_CHANGE_REQUEST", environment="development")
+    assert answers() == refusal
+    assert alice.post(f"{DEFAULT}/features/f/dependencies", json=link).status_code == 200
+    # The same dependency changes nothing.
+    assert answers() == (200, [])
+    link["enabled"] = True
+    assert answers() == refusal
+    # A document that is validated in parts by name: its first flag depends on its last one.
+    names = [{"name": f"new-{number}"} for number in range(501)]
+    large = {"features": names, "dependencies": [{"feature": "new-0", "dependencies": [link | {"feature": "new-99"}]}]}
+    validated = ada.post(f"{ADMIN}/features-batch/validate", json=body | {"data": data | large}).json
+    assert [one["affectedItems"] for one in validated["permissions"]] == [["SKIP_CHANGE_REQUEST"]]
+    fixtures.allow(conn, role, "SKIP_CHANGE_REQUEST", environment="production")
+    assert answers() == (200, [])
 
 
 @pytest.mark.usefixtures("protected")

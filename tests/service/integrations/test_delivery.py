@@ -282,6 +282,18 @@ def test_large_event_arrives_without_its_data(alice, receiver, subscribe, create
     assert log(alice, integration)[0]["event"]["data"]["name"] == "flexibleRollout"
 
 
+def test_template_that_repeats_a_large_event_is_not_sent(alice, receiver, subscribe, create, deliver):
+    integration = subscribe(bodyTemplate="[" + ",".join(["{{{event}}}"] * 800) + "]")
+    fields = {"name": "large", "description": "x" * 1200}
+    assert alice.post("/api/admin/projects/default/features", json=fields).status_code == 201
+    create("small")
+    assert deliver() == 1
+    assert json.loads(receiver.bodies[0])[0]["featureName"] == "small"
+    small, large = log(alice, integration)
+    assert (small["state"], large["state"]) == ("success", "failed")
+    assert large["stateDetails"] == "Gave up: the message is longer than 1 MB"
+
+
 def test_event_that_cannot_be_written_does_not_stop_the_others(alice, receiver, subscribe, create, deliver, conn):
     integration = subscribe()
     create("first", "second")

@@ -123,6 +123,55 @@ def test_without_approvals_a_request_is_approved_at_once_and_after_an_edit(team)
     assert types(team, since) == ["change-edited", "sent-to-review", "approved"]
 
 
+def test_edited_request_needs_the_approvals_that_are_configured_then(team):
+    team.require(0)
+    request, author = team.sent(), team.people["author"]
+    path = f"{team.path}/{request}/changes/{team.get(request)['features'][0]['changes'][0]['id']}"
+    for configured, state, needed in ((2, "In review", 2), (None, "In review", 2), (0, "Approved", 0)):
+        team.require(configured)
+        edited = author.put(path, json=team.change(enabled=False)).json
+        assert (edited["state"], edited["minApprovals"]) == (state, needed)
+
+
+def test_changes_of_a_request_have_at_most_1_mb_and_replace_at_most_4_mb(team):
+    def variants(flag: str, size: int) -> dict[str, Any]:
+        payload = {"type": "string", "value": "x" * size}
+        variant = {"name": "a", "weight": 1000, "payload": payload}
+        return {"feature": f"shop-{flag}", "action": "patchVariant", "payload": {"variants": [variant]}}
+
+    request = team.propose(variants("one", 500_000), variants("two", 500_000)).json
+    path = f"{team.path}/{request['id']}/changes/{request['features'][0]['changes'][0]['id']}"
+    author, before = team.people["author"], fingerprint(team.world.conn)
+    assert "at most 1 MB of payloads" in refused(team.propose(variants("one", 50_000)))
+    assert "at most 1 MB of payloads" in refused(author.put(path, json=variants("one", 550_000)))
+    assert fingerprint(team.world.conn) == before
+    assert author.put(path, json=variants("one", 1)).status_code == 200
+    team.move(request["id"], "In review", "Approved", "Applied")
+    assert team.propose(*[variants("two", 1)] * 8).status_code == 200
+    assert "at most 4 MB of content" in refused(team.propose(variants("two", 1)))
+
+
+def test_request_shows_nothing_of_another_project_that_got_its_flag_or_segment(team, conn, alice):
+    segment = fixtures.insert(conn, "segments", name="beta", constraints="[]", project_id="shop")["id"]
+    update = {"action": "updateSegment", "payload": {"id": segment, "name": "Beta", "constraints": []}}
+    request = team.propose(team.change(), update).json["id"]
+    assert "defaultChange" in team.get(request, "author")["features"][0]
+    team.world.project("secret", mode="private")
+    conn.execute("UPDATE flags SET project_id = 'secret'")
+    tag = {"type": "simple", "value": "hidden"}
+    assert alice.post("/api/admin/features/shop-one/tags", json=tag).status_code == 201
+    conn.execute("UPDATE segments SET project_id = 'secret', name = 'hidden'")
+    since = team.world.last_event_id()
+    team.move(request, "In review")
+    record = team.get(request)
+    assert "defaultChange" not in record["features"][0]
+    assert record["segments"][0]["name"] == "Beta"
+    [found] = team.people["member"].get("/api/admin/search/change-requests").json["changeRequests"]
+    assert found["segments"] == ["Beta"]
+    _, of_flag, of_segment, _ = team.world.events(since)
+    assert (of_flag["tags"], of_segment["data"]["segment"]) == ([], "Beta")
+
+
 def test_change_of_another_flag_is_no_edit(team):
     request = team.sent()
     change = team.get(request)["features"][0]["changes"][0]["id"]
