@@ -153,8 +153,8 @@ HAS_SERVICE = """
 
 def is_in_use(conn: Connection) -> bool:
     """Return whether a service is connected to the database, and still is after STOPPED_TIMEOUT."""
-    # The services of 0.1.0 give their connections no name.
-    names = [APPLICATION_NAME, ""] if version(conn) == 1 else [APPLICATION_NAME]
+    # The services of 0.1.0 and 0.2.0 give their connections no name.
+    names = [APPLICATION_NAME, ""] if version(conn) <= 3 else [APPLICATION_NAME]
     deadline = time.monotonic() + STOPPED_TIMEOUT
     while value(conn, HAS_SERVICE, {"names": names, "is_pooled": is_pooled(conn)}):
         if time.monotonic() > deadline:

@@ -18,8 +18,12 @@ from tests.support.service import ROOT, Service, free_port, run, wait_until
 
 pytestmark = pytest.mark.slow
 
-# The commits of the releases, by the version of their schema.
-COMMITS = {1: "ba3457d3f6d635ff871576ec9f1a2b874cd892e5", 3: "d764dd61749d3d1428ac8f37a2716863ebbff2ce"}
+# Commits, with the version of their schema: 0.1.0, 0.2.0, and the last one before 1.0.0 with the schema of 0.2.0.
+COMMITS = {
+    "ba3457d3f6d635ff871576ec9f1a2b874cd892e5": 1,
+    "3351edea0b0174a7d8ec15558803a8313a86fbc3": 3,
+    "d764dd61749d3d1428ac8f37a2716863ebbff2ce": 3,
+}
 HEADERS = {"Authorization": ADMIN_KEY}
 FIRST_START: dict[str, Any] = {
     "INIT_ADMIN_API_TOKENS": ADMIN_KEY,
@@ -31,12 +35,12 @@ FLAGS = "/api/admin/projects/default/features"
 @pytest.fixture(params=COMMITS)
 def release(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[int, Path]:
     """The version of the schema of a release, and a folder with its program."""
-    archive = subprocess.run(["git", "archive", COMMITS[request.param]], cwd=ROOT, capture_output=True)
+    archive = subprocess.run(["git", "archive", request.param], cwd=ROOT, capture_output=True)
     if archive.returncode != 0:
         pytest.skip("this clone has no history")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(tmp_path / "release", filter="data")
-    return request.param, tmp_path / "release"
+    return COMMITS[request.param], tmp_path / "release"
 
 
 @contextmanager
