@@ -26,7 +26,7 @@ from validators.flags.strategies import ParameterValue
 from validators.people.users import Password, RootRole
 from validators.playground import Projects
 from validators.projects.core import EnvironmentName
-from validators.query_fields import Filter, Repeated
+from validators.query_fields import Day, Filter, Repeated
 from validators.returned import Ignored, ReadOnly
 from validators.tokens.origins import ORIGIN, Origin
 
@@ -154,6 +154,8 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"anyOf": [name, by_object]}
         case fields.Name():
             return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~!*'()-]+$"}
+        case fields.Visible():
+            return text(field) | {"pattern": r"\S" if field.min else r"^$|\S"}
         case fields.Trimmed():
             return {"type": "string", "pattern": trimmed(field.min, field.max)}
         case EvaluationContext():
@@ -174,9 +176,9 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             )
         case fields.DateTime():
             return {"type": "string", "format": "date-time"}
-        case fields.Day(prefix="IS:"):
+        case Day(prefix="IS:"):
             return {"type": "string", "pattern": r"^(IS):\d{4}-\d{2}-\d{2}$"}
-        case fields.Day(prefix="", empty_is_absent=True):
+        case Day(prefix="", empty_is_absent=True):
             return {"type": "string", "pattern": r"^(\d{4}-\d{2}-\d{2})?$"}
         case Filter():
             return {"type": "string", "pattern": FILTER}

@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict, HTTPException
 
 from rules.access import Actor
-from rules.change_request_conflicts import Change, State, base_of, conflict, gets_default, read_state
+from rules.change_request_conflicts import Change, State, base_of, conflict, effects, read_state
 from rules.constraints import check_strategy
 from rules.dependencies import add_dependency, remove_dependencies
 from rules.flag_lifecycle import archive
@@ -69,6 +69,8 @@ ACTIONS: dict[str, type[Schema] | None] = {
     "updateSegment": ProposedSegment,
     "deleteSegment": SegmentId,
 }
+# What happens to a flag that is on when the request leaves it no enabled strategy.
+SWITCHED_OFF = {"action": "updateEnabled", "payload": {"enabled": False}}
 # Actions in all environments.
 EVERYWHERE = ("archiveFeature", "addDependency", "deleteDependency")
 # The permission that a change of a segment of all projects needs.
@@ -123,13 +125,16 @@ def conflicts(conn: Connection, project: str, environment: str, changes: Sequenc
 def compare(
     conn: Connection, project: str, environment: str, changes: Sequence[Change]
 ) -> tuple[list[str | None], dict[str, Json]]:
-    """Return conflicts(), and the addition of the default strategy to each flag that will get it, by name."""
+    """Return conflicts(), and what else happens to flags, by name: they get the default strategy, or go off."""
     state = read_state(conn, project, environment, changes)
-    defaults = gets_default(state, changes)
+    defaults, off = effects(state, changes)
     found = [conflict(state, project, change, defaults) for change in changes]
-    # The default strategy of another project stays private.
-    added = [state.flags[id] for id in defaults if state.flags[id]["project_id"] == project]
-    return found, {flag["name"]: {"action": "addStrategy", "payload": default_strategy(flag)} for flag in added}
+    more = {id: {"action": "addStrategy", "payload": default_strategy(state.flags[id])} for id in defaults}
+    more |= dict.fromkeys(off, SWITCHED_OFF)
+    # What another project has stays private.
+    return found, {
+        flag["name"]: more[id] for id, flag in state.flags.items() if id in more and flag["project_id"] == project
+    }
 
 
 def apply_changes(conn: Connection, actor: Actor, project: str, environment: str, changes: Sequence[DictRow]) -> None:
@@ -138,13 +143,17 @@ def apply_changes(conn: Connection, actor: Actor, project: str, environment: str
     The approval replaces the permissions of the direct operations.
     """
     lock(conn, project, environment, changes, read_state(conn, project, environment, changes))
-    refuse_all(zip(changes, conflicts(conn, project, environment, changes), strict=True))
+    found, more = compare(conn, project, environment, changes)
+    refuse_all(zip(changes, found, strict=True))
     refuse_all((change, refusal(conn, actor, project, environment, change)) for change in changes)
     author = replace(actor, is_admin=True, change_request_id=changes[0]["change_request_id"])
-    for change in changes:
+    for number, change in enumerate(changes, 1):
+        switched = {one["flag_id"] for one in changes[number:] if one["action"] == "updateEnabled"}
+        # Our choice: what the whole request leaves decides whether a flag that loses its last strategy goes off.
+        stays_on = change["flag_id"] not in switched and more.get(change["feature_name"]) != SWITCHED_OFF
         try:
             payload = load_payload(change["action"], change["payload"])
-            apply_change(conn, author, project, environment, change, payload)
+            apply_change(conn, author, project, environment, change, payload, stays_on=stays_on)
         except HTTPException as error:
             refuse_all([(change, error.description)])
 
@@ -170,8 +179,17 @@ def lock(conn: Connection, project: str, environment: str, changes: Sequence[Cha
         segments.lock(conn, segment_id, None)
 
 
-def apply_change(conn: Connection, actor: Actor, project: str, environment: str, change: Change, payload: Any) -> None:
-    """Apply a change. Raise as the direct operation does."""
+def apply_change(
+    conn: Connection,
+    actor: Actor,
+    project: str,
+    environment: str,
+    change: Change,
+    payload: Any,
+    *,
+    stays_on: bool = False,
+) -> None:
+    """Apply a change. Raise as the direct operation does. stays_on: later changes give the flag another strategy."""
     action, name = change["action"], change["feature_name"]
     if action in OF_SEGMENTS:
         change_of_segment(conn, actor, project, action, payload)
@@ -188,9 +206,11 @@ def apply_change(conn: Connection, actor: Actor, project: str, environment: str,
             add_strategies(conn, actor, [(flag, payload)])
         case "updateStrategy":
             strategy = find_strategy(conn, flag, payload["id"])
-            change_strategy(conn, actor, flag, strategy, without_read_only(payload, lambda: strategy["record"]))
+            new = without_read_only(payload, lambda: strategy["record"])
+            change_strategy(conn, actor, flag, strategy, new, stays_on=stays_on)
         case "deleteStrategy":
-            remove_strategy(conn, actor, flag, find_strategy(conn, flag, payload["id"])["record"])
+            strategy = find_strategy(conn, flag, payload["id"])
+            remove_strategy(conn, actor, flag, strategy["record"], stays_on=stays_on)
         case "reorderStrategy":
             change_order(conn, actor, flag, payload)
         case "patchVariant":

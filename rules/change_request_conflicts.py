@@ -99,24 +99,38 @@ def conflict(state: State, project: str, change: Change, defaults: Collection[in
     return None
 
 
-def gets_default(state: State, changes: Sequence[Change]) -> set[int]:
-    """Return the ids of the flags that get the default strategy when the changes are applied in this order."""
-    found = set[int]()
+def effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set[int]]:
+    """Return what else applying the changes in this order does: to which flags, by id.
+
+    The first get the default strategy. The second are on, and are switched off because no enabled strategy is left.
+    """
+    defaults = set[int]()
     # Whether each strategy is enabled, by id, for each flag.
     enabled = {id: {one["id"]: not one["disabled"] for one in flag["strategies"]} for id, flag in state.flags.items()}
+    on = {id: flag["enabled"] for id, flag in state.flags.items()}
+    # A flag that was moved here can be on without an enabled strategy.
+    for_all = {id for id in on if on[id] and not any(enabled[id].values())}
     for change in changes:
-        own, payload = enabled.get(change["flag_id"], {}), change["payload"]
+        id, payload = change["flag_id"], change["payload"]
+        if id not in on:
+            continue
+        own = enabled[id]
         match change["action"]:
             case "addStrategy":
                 own[change["id"]] = not payload.get("disabled")
-            case "updateStrategy":
-                own[payload["id"]] = not payload.get("disabled", not own.get(payload["id"]))
+            case "updateStrategy" if payload.get("disabled") is not None:
+                own[payload["id"]] = not payload["disabled"]
             case "deleteStrategy":
                 own.pop(payload["id"], None)
             case "updateEnabled" if payload["enabled"]:
-                if payload.get("shouldActivateDisabledStrategies"):
+                is_on = on[id] and (id in for_all or any(own.values()))
+                if not is_on and payload.get("shouldActivateDisabledStrategies"):
                     own.update(dict.fromkeys(own, True))
-                # A flag that is on has an enabled strategy.
-                if not any(own.values()):
-                    found.add(change["flag_id"])
-    return found
+                if not is_on and not any(own.values()):
+                    defaults.add(id)
+                    own["default"] = True
+                on[id] = True
+            case "updateEnabled" | "archiveFeature":
+                on[id] = False
+                for_all.discard(id)
+    return defaults, {id for id in on if on[id] and id not in for_all and not any(enabled[id].values())}

@@ -12,13 +12,14 @@ from rules.access import Actor
 from rules.import_contents import Contents
 from rules.import_report import Conflicts, Report
 from rules.instance_import_catalog import write_catalog, write_segments
-from rules.instance_import_flags import find_new_flags, write_flags
+from rules.instance_import_flags import OFF, find_new_flags, write_flags
 from rules.instance_import_move import Move
 from rules.instance_import_people import write_people
 from rules.instance_import_projects import write_default_strategies, write_projects
 from rules.instance_import_tokens import write_tokens
 from rules.refusals import quantity
 from sql import limits
+from sql.access import list_protected
 from sql.database import Connection
 from sql.flags.transfer import lock_imports
 
@@ -32,14 +33,17 @@ LIMITS = {
 }
 
 
-def import_contents(conn: Connection, actor: Actor, contents: Contents) -> Report:
+def import_contents(
+    conn: Connection, actor: Actor, contents: Contents, *, skip_change_requests: bool = False
+) -> Report:
     """Write the records that do not exist here, and return the report.
 
+    skip_change_requests: whether new flags can get states and strategies where change requests are on.
     Raise Conflicts, or 400 for a value that cannot be stored. The transaction of the caller must then be rolled back.
     """
     move = Move(conn, actor, contents, Report(contents.source, notes=list(contents.warnings)))
     try:
-        write(move)
+        write(move, skip_change_requests=skip_change_requests)
     except (IntegrityError, DataError) as error:
         # The row of a token has its secret.
         row = None if error.diag.table_name == "api_keys" else error.diag.message_detail
@@ -52,11 +56,13 @@ def import_contents(conn: Connection, actor: Actor, contents: Contents) -> Repor
     return move.report
 
 
-def write(move: Move) -> None:
+def write(move: Move, *, skip_change_requests: bool) -> None:
     """Write everything in the order in which records refer to each other. Conflicts are collected in the report."""
     # Two moves at once would both create the same records.
     lock_imports(move.conn, "")
     find_new_flags(move)
+    if not skip_change_requests:
+        refuse_protected(move)
     types, environments = write_catalog(move)
     write_projects(move)
     write_segments(move)
@@ -73,6 +79,16 @@ def write(move: Move) -> None:
     if counts:
         about = {"url": move.contents.url, "version": move.contents.version}
         move.record("instance-imported", data=about | {"counts": counts})
+
+
+def refuse_protected(move: Move) -> None:
+    """Add a conflict for each environment with change requests in which new flags would get more than their names."""
+    states = ((flag["project"], state) for flag in move.new_flags for state in flag["environments"])
+    changed = {(project, one["environment"]) for project, one in states if any(one[key] for key in OFF)}
+    for project, environment in list_protected(move.conn, None, projects={project for project, _ in changed}):
+        if (project, environment) in changed:
+            place = f"environment {environment} of the project {project}"
+            move.report.conflict(f"Change requests are on in {place}. To add flags there, use --skip-change-requests.")
 
 
 def refuse_excess(move: Move, setting: str, noun: str, new: int) -> None:

@@ -26,6 +26,7 @@ BODY_MAX = 2**20
 # How chats write bold text and links.
 SLACK = ("*{}*", "<{1}|{0}>")
 MARKDOWN = ("**{}**", "[{}]({})")
+LOOK_ALIKES = {"*": "∗", "_": "ˍ", "~": "∼", "`": "ˋ"}
 
 
 class MessageTooLongError(Exception):
@@ -50,7 +51,7 @@ def line(event: Mapping[str, Any], author: str, markup: tuple[str, str]) -> str:
     bold, link = markup
     text = bold.format(escaped(author, markup)) + " "
     for word in sentence(event):
-        name = escaped(word.text or "", markup).replace("\n", " ")
+        name = escaped(word.text or "", markup)
         paths = {"project": "", "flag": f"/flags/{event['featureName']}", "request": f"/change-requests/{word.text}"}
         path = f"/projects/{event['project']}{paths.get(word.kind, '')}"
         text += link.format(name, current_app.config["BASE_URL"] + quote(path)) if word.kind in paths else name
@@ -58,8 +59,12 @@ def line(event: Mapping[str, Any], author: str, markup: tuple[str, str]) -> str:
 
 
 def escaped(text: str, markup: tuple[str, str]) -> str:
-    """Return a text that the chat shows as it is."""
-    return escape(text, quote=False) if markup == SLACK else re.sub(r"([\\`*_\[\]()<>#~|@])", r"\\\1", text)
+    """Return a text that the chat shows as it is, in one line."""
+    text = re.sub(r"\s", " ", text)
+    if markup == MARKDOWN:
+        return re.sub(r"([\\`*_\[\]()<>#~|@])", r"\\\1", text)
+    # Slack has no escape for these. It reads them as markup where a word begins or ends, so new_checkout stays.
+    return re.sub(r"(?<![^\W_])[*_~`]|[*_~`](?![^\W_])", lambda found: LOOK_ALIKES[found[0]], escape(text, quote=False))
 
 
 def body(provider: str, parameters: Mapping[str, str], rows: Rows) -> str:

@@ -199,15 +199,20 @@ def insert_strategies(
     return added
 
 
-def change_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy) -> DictRow:
-    """Change a strategy as StrategyChange loads it, and return it as read(). Raise 400 if it is invalid."""
+def change_strategy(
+    conn: Connection, actor: Actor, flag: DictRow, strategy: DictRow, change: Strategy, *, stays_on: bool = False
+) -> DictRow:
+    """Change a strategy as StrategyChange loads it, and return it as read(). Raise 400 if it is invalid.
+
+    stays_on: do not switch the flag off if this disables its last enabled strategy.
+    """
     before = strategy["record"]
     # Check it without defaults: the request is not to blame for an old default stickiness of the project.
     check_strategy(conn, changed_strategy(before, change), flag["project_id"], before)
     after = changed_strategy(before, change, flag)
     if after == before:
         return strategy
-    if after["disabled"]:
+    if after["disabled"] and not stays_on:
         switch_off_without_strategy(conn, actor, flag, before["id"])
     strategies.update(conn, after)
     place = {"flagId": flag["id"], "environment": flag["environment"]}
@@ -243,9 +248,15 @@ def remove_strategies(conn: Connection, actor: Actor, old: Sequence[tuple[DictRo
         )
 
 
-def remove_strategy(conn: Connection, actor: Actor, flag: DictRow, strategy: Strategy) -> None:
-    """Remove a strategy, and record the event. Switch the flag off first if this is its last enabled strategy."""
-    switch_off_without_strategy(conn, actor, flag, strategy["id"])
+def remove_strategy(
+    conn: Connection, actor: Actor, flag: DictRow, strategy: Strategy, *, stays_on: bool = False
+) -> None:
+    """Remove a strategy, and record the event. Switch the flag off first if this is its last enabled strategy.
+
+    stays_on: do not switch it off.
+    """
+    if not stays_on:
+        switch_off_without_strategy(conn, actor, flag, strategy["id"])
     remove_strategies(conn, actor, [(flag, strategy)])
 
 

@@ -7,8 +7,9 @@ from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from validators import Body
 from validators.events import QUERY_MAX
-from validators.fields import DateTime, Day, Email, Integer, Text, Username
+from validators.fields import DateTime, Email, Integer, Text, Username, Visible
 from validators.people.users import InvitedUser
+from validators.query_fields import Day
 from validators.tokens.api_tokens import Secret, named_projects
 from validators.tokens.signup_tokens import DEFAULT_LIFETIME, PublicSignupTokenCreate
 
@@ -18,7 +19,7 @@ class NewUser(Body):
 
     username = Username()
     email = Email()
-    name = Text(min=1, max=255)
+    name = Visible(min=1, max=255)
     role = Text(required=True)
 
     @validates_schema

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import OpenBody, Query
-from validators.fields import Anything, Day, Integer, OneOf, Text
-from validators.query_fields import Filter, GroupFilter, IdFilter, WholeNumber
+from validators.fields import Anything, Integer, OneOf, Text
+from validators.query_fields import Day, Filter, GroupFilter, IdFilter, WholeNumber
 
 TYPES = frozenset(
     """

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, TypeVar
+from unicodedata import category
 
 from marshmallow import ValidationError, fields
 
@@ -82,6 +83,17 @@ class Trimmed(Text):
         return super().load_value(value.strip() if isinstance(value, str) else value)
 
 
+class Visible(Text):
+    """A text that is not blank. Spaces around it are kept, because tools compare the response with their request."""
+
+    def load_value(self, value: Any) -> str:
+        value = super().load_value(value)
+        # Control and format characters, such as the zero-width space, show nothing either.
+        if value and all(category(character) in ("Cc", "Cf", "Zl", "Zp", "Zs") for character in value):
+            raise ValidationError("must not be blank")
+        return value
+
+
 class Name(Text):
     """A name that needs no escape in a URL: 1 to max of A-Z a-z 0-9 - _ . ~ ! * ' ( ), but not . or .. alone."""
 
@@ -125,7 +137,7 @@ class Email(Text):
         return value
 
 
-class Username(Text):
+class Username(Visible):
     """A user name of 1 to 255 characters. It has no @, because a login name with @ is an e-mail address."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -189,25 +201,6 @@ class DateTime(Field[datetime]):
             except (ValueError, OverflowError):
                 pass
         raise ValidationError("must be a date-time with an offset such as 2024-05-31T12:00:00Z")
-
-
-class Day(Field[date | None]):
-    """A day as yyyy-MM-dd after a fixed prefix. empty_is_absent: load an empty text as None."""
-
-    def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.prefix = prefix
-        self.empty_is_absent = empty_is_absent
-
-    def load_value(self, value: Any) -> date | None:
-        if value == "" and self.empty_is_absent:
-            return None
-        if value.startswith(self.prefix) and DAY.fullmatch(value, len(self.prefix)):
-            try:
-                return date.fromisoformat(value.removeprefix(self.prefix))
-            except ValueError:
-                raise ValidationError("must be a valid date") from None
-        raise ValidationError(f"must look like {self.prefix}2024-05-31")
 
 
 class ListOf(Field[list[Any]]):

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load
 
 from validators import Query
-from validators.fields import Day, Text
-from validators.query_fields import Repeated
+from validators.fields import Text
+from validators.query_fields import Day, Repeated
 
 # Our choice: a longer range is refused, because it is a mistake or an attack.
 MAX_YEARS = 5

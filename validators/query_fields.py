@@ -1,17 +1,37 @@
 """marshmallow fields of query parameters."""
 
 import re
+from datetime import date
 from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from validators.fields import BIGINT_MAX, INTEGER, Field, Integer, in_range
+from validators.fields import BIGINT_MAX, DAY, INTEGER, Field, Integer, in_range
 
 # The same strings match ^(IS|IS_ANY_OF):(.*?)(,([a-zA-Z0-9_]+))*$, the documented pattern. There, a dot matches no line
 # terminators.
 FILTER = re.compile(r"(IS|IS_ANY_OF):([^\n\r\u2028\u2029]*)")
 CHANGE_REQUEST = re.compile(r"(?<=[:,])change-request-")
 WHOLE_NUMBER = re.compile(r"\d+", re.ASCII)
+
+
+class Day(Field[date | None]):
+    """A day as yyyy-MM-dd after a fixed prefix. empty_is_absent: load an empty text as None."""
+
+    def __init__(self, *, prefix: str = "", empty_is_absent: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.prefix = prefix
+        self.empty_is_absent = empty_is_absent
+
+    def load_value(self, value: Any) -> date | None:
+        if value == "" and self.empty_is_absent:
+            return None
+        if value.startswith(self.prefix) and DAY.fullmatch(value, len(self.prefix)):
+            try:
+                return date.fromisoformat(value.removeprefix(self.prefix))
+            except ValueError:
+                raise ValidationError("must be a valid date") from None
+        raise ValidationError(f"must look like {self.prefix}2024-05-31")
 
 
 class Filter(Field[list[str]]):

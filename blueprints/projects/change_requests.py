@@ -67,7 +67,7 @@ def add_proposed_changes(project_id: str, environment: str) -> Response:
         rules.refuse_outsider(conn, user_id, project_id, environment)
         changes = load_one_or_many(ProposedChange(), rules.MOST_CHANGES)
         draft = rules.add_changes(conn, actor, user_id, project_id, environment, changes)
-        body = change_request_lists.get(conn, project_id, draft["id"], user_id)
+        body = rules.read_with_conflicts(conn, actor, project_id, draft["id"])
     return json_response(body)
 
 
@@ -186,7 +186,7 @@ def update_change_request_state(project_id: str, change_request_id: str) -> Resp
         actor = require(conn, project=project_id)
         request = rules.lock(conn, actor, project_id, change_request_id)
         change_request_states.change_state(conn, actor, request, load(ChangeRequestState()))
-        body = change_request_lists.get(conn, project_id, request["id"], actor.user_id)
+        body = rules.read_with_conflicts(conn, actor, project_id, request["id"])
     return json_response(body)
 
 
@@ -230,10 +230,10 @@ def update_proposed_change(project_id: str, change_request_id: str, change_id: s
     Only the author can. This drops approvals.
     """
     with transaction() as conn:
-        actor, user_id = require_user(conn, project=project_id)
+        actor, _ = require_user(conn, project=project_id)
         request = rules.lock(conn, actor, project_id, change_request_id, "author")
         rules.edit(conn, actor, request, id_in_path(change_id), load(ProposedChange()))
-        body = change_request_lists.get(conn, project_id, request["id"], user_id)
+        body = rules.read_with_conflicts(conn, actor, project_id, request["id"])
     return json_response(body)
 
 

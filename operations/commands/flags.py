@@ -41,7 +41,7 @@ def list_flags(project: str | None, as_json: bool) -> None:
 COLUMNS = {"name": "NAME", "project": "PROJECT", "type": "TYPE", "enabledIn": "ON IN", "createdAt": "CREATED"}
 
 environment_option = click.option("--environment", required=True, help="Name of the environment.")
-skip_option = click.option("--skip-change-requests", is_flag=True, help="Change the flag without a change request.")
+skip_option = click.option("--skip-change-requests", is_flag=True, help="Change flags without a change request.")
 
 
 @flag.command(cls=DatabaseCommand)

@@ -10,6 +10,7 @@ import click
 from flask import current_app
 
 from operations.commands.database import DatabaseCommand, service_address
+from operations.commands.flags import skip_option
 from operations.commands.output import cell, say
 from operations.unleash.client import Unleash
 from operations.unleash.server import read_server
@@ -38,8 +39,16 @@ MAX_TOKEN = 1000
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Certificate to trust, in PEM format, if the system does not trust that of the server.",
 )
+@skip_option
 def import_unleash(
-    url: str, token_file: Path, *, dry_run: bool, projects: tuple[str, ...], with_users: bool, ca_file: Path | None
+    url: str,
+    token_file: Path,
+    *,
+    dry_run: bool,
+    projects: tuple[str, ...],
+    with_users: bool,
+    ca_file: Path | None,
+    skip_change_requests: bool,
 ) -> None:
     """Move the contents of the Unleash server at URL into this instance.
 
@@ -51,16 +60,16 @@ def import_unleash(
     contents = read_server(open_server(url, token_file, ca_file), projects, with_users=with_users)
     if contents.users and not dry_run:
         current_app.config["BASE_URL"] = service_address()
-    report = write_contents(contents, began, dry_run=dry_run)
+    report = write_contents(contents, began, dry_run=dry_run, skip_change_requests=skip_change_requests)
     if not dry_run:
         say_lines(f"{name} {link}" for name, link in report.reset_links)
 
 
-def write_contents(contents: Contents, began: float, *, dry_run: bool) -> Report:
+def write_contents(contents: Contents, began: float, *, dry_run: bool, skip_change_requests: bool) -> Report:
     """Write the contents of a move, and print the report or the conflicts. began: when the command began."""
     try:
         with connection() as conn, rolled_back_transaction(conn) if dry_run else transaction_or_savepoint(conn):
-            report = import_contents(conn, SYSTEM, contents)
+            report = import_contents(conn, SYSTEM, contents, skip_change_requests=skip_change_requests)
     except Conflicts as error:
         say_lines(error.lines())
         sys.exit(1)

@@ -7,6 +7,7 @@ import click
 
 from operations.commands.database import DatabaseCommand
 from operations.commands.events import new_file, output_option
+from operations.commands.flags import skip_option
 from operations.commands.import_unleash import write_contents
 from operations.import_files import open_file
 from operations.yaml_files import parse_yaml
@@ -30,7 +31,10 @@ from sql.projects import core as projects
     help="Project for the flags, if the file has only one.  [default: that of the file, or default]",
 )
 @click.option("--dry-run", is_flag=True, help="Print the report and change nothing.")
-def import_file(file: Path, environment: str | None, project: str | None, *, dry_run: bool) -> None:
+@skip_option
+def import_file(
+    file: Path, environment: str | None, project: str | None, *, dry_run: bool, skip_change_requests: bool
+) -> None:
     """Move the contents of FILE into this instance.
 
     FILE is an export document, or a state file of Unleash 3 to 5, in JSON or YAML; - is stdin. All of it moves in one
@@ -38,7 +42,8 @@ def import_file(file: Path, environment: str | None, project: str | None, *, dry
     the command.
     """
     began = time.monotonic()
-    write_contents(open_file(file, project, environment, parse_yaml), began, dry_run=dry_run)
+    contents = open_file(file, project, environment, parse_yaml)
+    write_contents(contents, began, dry_run=dry_run, skip_change_requests=skip_change_requests)
 
 
 @click.command(cls=DatabaseCommand)

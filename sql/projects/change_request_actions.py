@@ -16,6 +16,7 @@ LIST_FLAGS = """
            archived_at IS NOT NULL AS is_archived,
            deleted_at IS NOT NULL AS is_deleted,
            default_strategy,
+           coalesce(enabled, false) AS enabled,
            (SELECT coalesce(json_agg(json_build_object('feature', parents.name, 'enabled', links.enabled,
                                                        'variants', links.variants) ORDER BY parents.name), '[]')
               FROM flag_dependencies AS links
@@ -24,6 +25,7 @@ LIST_FLAGS = """
       FROM flags
       LEFT JOIN project_environments ON project_environments.project_id = flags.project_id
                                     AND project_environments.environment = %(environment)s
+      LEFT JOIN flag_environments ON flag_id = flags.id AND flag_environments.environment = %(environment)s
      WHERE flags.id = ANY(%(ids)s::bigint[])
 """
 

@@ -7,8 +7,8 @@ from marshmallow import ValidationError, post_load, pre_load
 
 from validators import Query
 from validators.events import QUERY_MAX
-from validators.fields import BIGINT_MAX, DAY, INTEGER, Day, OneOf, Text
-from validators.query_fields import Repeated, WholeNumber
+from validators.fields import BIGINT_MAX, DAY, INTEGER, OneOf, Text
+from validators.query_fields import Day, Repeated, WholeNumber
 
 # For each operator: True if it includes the flags with one of the values, False if it excludes them. IS accepts several
 # values, like IS_ANY_OF.

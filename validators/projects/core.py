@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates, validates_schema
 
 from validators import Body, Query
-from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text
+from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text, Visible
 from validators.projects import naming
 from validators.projects.change_requests import ChangeRequestEnvironment
 from validators.returned import UNLEASH_ONLY, ReadOnly, ResponseOnly
@@ -94,14 +94,8 @@ def read_only_fields(*set_here: str) -> dict[str, Anything]:
 class NamedProject(Body):
     """The name and the description of a project."""
 
-    name = Text(min=1, max=NAME_MAX, required=True, description="Name of the project. It must not be blank.")
+    name = Visible(min=1, max=NAME_MAX, required=True, description="Name of the project. It must not be blank.")
     description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description of the project.")
-
-    @validates_schema
-    def check_name(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a blank name. Spaces around a name are kept, because tools compare the response with their request."""
-        if not data["name"].strip():
-            raise ValidationError("must not be blank", "name")
 
 
 class ProjectId(Body):
@@ -136,7 +130,7 @@ class NewProject(NamedProject):
         "description": "Everything in the app.",
         "environments": ["development"],
     }
-    beyond_json_schema: ClassVar = "must not be blank|must contain only|must not be [a-z.]"
+    beyond_json_schema: ClassVar = "must contain only|must not be [a-z.]"
     drops_empty: ClassVar = frozenset({"id"})
 
     id = Text(
@@ -178,7 +172,6 @@ class ProjectChange(NamedProject):
         include = read_only_fields()
 
     example: ClassVar = {"name": "Mobile app", "description": None, "mode": "private"}
-    beyond_json_schema: ClassVar = "must not be blank"
 
     mode = mode_field()
     defaultStickiness = stickiness_field()

@@ -50,11 +50,11 @@ TABLE = """
     GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         hermes   200    404  404     404   404  404    403     403       401       -
     GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         apollo   200    404  404     404   404  404    403     403       401       -
     GET /api/admin/projects/<project_id>/change-requests/<change_request_id>                         nowhere  404    404  404     404   404  404    403     403       401       -
-    POST /api/admin/projects/<project_id>/environments/<environment>/change-requests                 default  200    200  200     200   200  403    403     403       401       25
+    POST /api/admin/projects/<project_id>/environments/<environment>/change-requests                 default  200    200  200     200   200  403    403     403       401       32
     POST /api/admin/projects/<project_id>/environments/<environment>/change-requests                 hermes   200    200  200     200   200  403    403     403       401       -
     POST /api/admin/projects/<project_id>/environments/<environment>/change-requests                 apollo   200    403  404     200   200  403    403     403       401       -
     POST /api/admin/projects/<project_id>/environments/<environment>/change-requests                 nowhere  404    404  404     404   404  403    403     403       401       -
-    PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/state                   default  200    404  404     404   404  404    403     403       401       8
+    PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/state                   default  200    404  404     404   404  404    403     403       401       9
     PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/state                   hermes   200    404  404     404   404  404    403     403       401       -
     PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/state                   apollo   200    404  404     404   404  404    403     403       401       -
     PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/state                   nowhere  404    404  404     404   404  404    403     403       401       -
@@ -66,7 +66,7 @@ TABLE = """
     POST /api/admin/projects/<project_id>/change-requests/<change_request_id>/comments               hermes   204    404  404     404   404  403    403     403       401       -
     POST /api/admin/projects/<project_id>/change-requests/<change_request_id>/comments               apollo   204    404  404     404   404  403    403     403       401       -
     POST /api/admin/projects/<project_id>/change-requests/<change_request_id>/comments               nowhere  404    404  404     404   404  403    403     403       401       -
-    PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/changes/<change_id>     default  200    404  404     404   404  403    403     403       401       25
+    PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/changes/<change_id>     default  200    404  404     404   404  403    403     403       401       32
     PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/changes/<change_id>     hermes   200    404  404     404   404  403    403     403       401       -
     PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/changes/<change_id>     apollo   200    404  404     404   404  403    403     403       401       -
     PUT /api/admin/projects/<project_id>/change-requests/<change_request_id>/changes/<change_id>     nowhere  404    404  404     404   404  403    403     403       401       -

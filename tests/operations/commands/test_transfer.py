@@ -95,6 +95,26 @@ def test_the_project_and_the_environment_can_be_renamed(own, tmp_path):
     ]
 
 
+def test_flags_come_into_an_environment_with_change_requests_with_an_option_only(own, tmp_path):
+    place = "/api/admin/projects/default/environments/production/change-requests/config"
+    Caller(own.app, ADMIN_KEY).put(place, json={"changeRequestsEnabled": True})
+    file = tmp_path / "flags.json"
+    file.write_text(json.dumps(document("f", featureStrategies=[strategy()])))
+    command = ("import", str(file), "--environment", "production")
+    before = counted(own)
+    for options in ((), ("--dry-run",)):
+        failed = own.run(*command, *options)
+        assert failed.exit_code == 1
+        assert "on in environment production of the project default. To add flags there, use --skip" in failed.stdout
+    assert counted(own) == before
+    own.does(*command, "--skip-change-requests")
+    assert counted(own)["flags"] == before["flags"] + 1
+    # What exists stays as it is, and a flag without strategies changes nothing there.
+    own.does(*command)
+    file.write_text(json.dumps(document("g", featureEnvironments=[state("g")])))
+    own.does(*command)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,6 +1,7 @@
 """Messages: chats, templates and headers."""
 
 import json
+import re
 
 import pytest
 
@@ -145,9 +146,41 @@ def test_author_is_the_name_of_the_user_or_what_the_event_says(world, subscribe,
     assert bodies(receiver)[0]["text"].startswith("*terraform* created <")
 
 
-def test_control_characters_of_a_name_stay_in_the_body(world, subscribe, deliver, receiver):
+FORGED = "Eve* did~\n\r\v\f\x1c\x85\u2028\u2029*Max* _deleted_ `<!here>` **Thanks** [a](b),\n*Eve"
+
+
+def test_names_and_values_forge_neither_lines_nor_markup(world, subscribe, deliver, receiver):
+    providers = "slack", "discord", "teamsworkflow"
+    for provider in providers:
+        subscribe(provider, events=["segment-updated"])
+    segment = {"name": FORGED, "description": FORGED, "constraints": []}
+    eve = world.user(FORGED, root_role=1, username="eve", email="eve@example.org")
+    number = eve.post("/api/admin/segments", json=segment | {"name": "old", "description": "old"}).json["id"]
+    assert eve.put(f"/api/admin/segments/{number}", json=segment).status_code == 204
+    assert deliver() == len(providers)
+    for body in bodies(receiver):
+        card = body["attachments"][0]["content"]["body"] if "attachments" in body else []
+        text = body.get("text") or body.get("content") or "\n".join(one["text"] for one in card)
+        first, *changes = text.split("\n")
+        assert text.splitlines() == [first, *changes]
+        assert [line.partition(":")[0] for line in changes] == ["name", "description"]
+        plain = re.sub(r"\\[^a-z ]", "", text)
+        assert not re.search(r"[_~`<>]" if "text" in body else r"[_~`<>\[\]]", plain)
+        # What is left is the bold name of the author.
+        assert (plain[0], plain.count("*")) == ("*", 2 if "text" in body else 4)
+
+
+def test_names_with_markup_inside_stay_in_slack(alice, subscribe, deliver, receiver):
+    subscribe("slack", events=["feature-created"])
+    change(alice, "new_checkout", "_old_")
+    deliver()
+    assert bodies(receiver)[0]["text"].count("|new_checkout>") == 1
+    assert "|ˍoldˍ>" in bodies(receiver)[0]["text"]
+
+
+def test_control_characters_of_a_name_reach_no_header(world, subscribe, deliver, receiver):
     subscribe("slack")
     change(world.user("A\r\nX-Evil: 1", root_role=1, username="ab", email="ab@example.org"), "checkout")
     deliver()
-    assert bodies(receiver)[0]["text"].startswith("*A\r\nX-Evil: 1* created")
+    assert bodies(receiver)[0]["text"].startswith("*A  X-Evil: 1* created")
     assert "X-Evil" not in receiver.received[0].headers

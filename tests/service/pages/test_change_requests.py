@@ -322,6 +322,9 @@ def test_conflict_and_default_strategy_are_shown(team: Team, world: World) -> No
     number = team.propose(team.change("one"), team.change("two")).json["id"]
     page = open_page(team.people["author"], f"{PAGE}/{number}")
     assert page.text.count("so it gets the default strategy.") == 2
+    strategy = world.strategy(world.flag("shop-three", "shop", enabled_in=("production",)), "production")
+    team.propose({"feature": "shop-three", "action": "deleteStrategy", "payload": {"id": strategy}})
+    assert "so it is switched off." in open_page(team.people["author"], f"{PAGE}/{number}").text
     world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'shop-two'")
     page = open_page(team.people["author"], f"{PAGE}/{number}")
     assert page.texts(".//div[@class='notice bad']") == ["The flag is archived."]

@@ -353,7 +353,66 @@ def test_default_changes_are_those_of_flags_that_would_get_the_default_strategy(
     assert given(change("updateStrategy", {"id": "last", "disabled": True}, "on"), change("updateEnabled", on, "on"))
     # An update leaves a strategy disabled.
     without = [change("deleteStrategy", {"id": id}) for id in ("one", "two")]
-    assert given(*without, change("updateStrategy", {"id": "off"}), change("updateEnabled", on)) == ["f"]
+    assert given(*without, change("updateStrategy", {"id": "off", "disabled": None}), change("updateEnabled", on)) == [
+        "f"
+    ]
+
+
+LAST, ADD = change("deleteStrategy", {"id": "last"}, "on"), change("addStrategy", ROLLOUT, "on")
+PAUSE = change("updateStrategy", {"id": "last", "disabled": True}, "on")
+ON = change("updateEnabled", {"enabled": True}, "on")
+ENDS = ("add", "remove", "update")
+
+
+@pytest.mark.parametrize(
+    "proposed", [(LAST, ADD), (ADD, LAST), (PAUSE, ADD), (ON, LAST, ADD)], ids=["delete", "add", "pause", "switch"]
+)
+def test_flag_that_gets_another_strategy_stays_on(world, alice, victor, applier, proposed):
+    request = propose(world, victor, *proposed)
+    assert defaults(world, request) == {}
+    since = world.last_event_id()
+    apply(world, applier, request)
+    here = alice.get(f"{PROJECT}/features/on/environments/production").json
+    assert here["enabled"]
+    assert [one["parameters"]["rollout"] for one in here["strategies"] if not one["disabled"]] == ["10"]
+    assert {event["type"] for event in world.events(since)} <= {f"feature-strategy-{end}" for end in ENDS}
+
+
+@pytest.mark.parametrize(
+    ("proposed", "is_said"),
+    [
+        ((LAST,), True),
+        ((PAUSE,), True),
+        ((LAST, change("addStrategy", ROLLOUT | {"disabled": True}, "on")), True),
+        ((LAST, change("updateEnabled", {"enabled": False}, "on")), False),
+        ((LAST, change("archiveFeature", None, "on")), False),
+    ],
+    ids=["delete", "pause", "replace", "off", "archive"],
+)
+def test_flag_without_a_strategy_goes_off_and_reviewers_see_it(world, victor, applier, proposed, is_said):
+    request = propose(world, victor, *proposed)
+    off = {"action": "updateEnabled", "payload": {"enabled": False}}
+    assert defaults(world, request) == ({"on": off} if is_said else {})
+    apply(world, applier, request)
+    assert value(world.conn, "SELECT count(*) FROM flag_environments WHERE enabled") == 0
+
+
+def test_flag_that_is_on_for_all_without_a_strategy_does_not_go_off(world, victor):
+    world.conn.execute("UPDATE strategies SET disabled = true WHERE id = 'last'")
+    assert defaults(world, propose(world, victor, ON, change("patchVariant", {"variants": SPLIT}, "on"))) == {}
+    off = change("updateEnabled", {"enabled": False}, "on")
+    assert defaults(world, propose(world, victor, off, ON))["on"]["action"] == "addStrategy"
+    resume = change("updateStrategy", {"id": "last", "disabled": False}, "on")
+    assert defaults(world, propose(world, victor, off, resume, ON, LAST))["on"]["action"] == "updateEnabled"
+
+
+def test_flag_that_is_switched_on_after_its_last_strategy_gets_the_default(world, alice, victor, applier):
+    request = propose(world, victor, LAST, ON)
+    wanted = defaults(world, request)["on"]["payload"]["parameters"]
+    apply(world, applier, request)
+    here = alice.get(f"{PROJECT}/features/on/environments/production").json
+    assert here["enabled"]
+    assert [wanted.items() <= one["parameters"].items() for one in here["strategies"]] == [True]
 
 
 EVERYWHERE = ("archive", "add parent", "remove parents")

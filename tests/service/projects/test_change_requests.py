@@ -321,6 +321,16 @@ def test_empty_draft_cannot_be_sent(team):
     assert [one["features"] for one in found] == [[]]
 
 
+def test_each_response_of_one_request_has_its_default_changes(team):
+    draft: Any = team.propose().json
+    assert [one["defaultChange"]["action"] for one in draft["features"]] == ["addStrategy"]
+    one = draft["features"][0]["changes"][0]
+    path = f"{team.path}/{draft['id']}"
+    author = team.people["author"]
+    assert author.put(f"{path}/changes/{one['id']}", json=team.change("one")).json == author.get(path).json
+    assert team.put(draft["id"], "In review").json == author.get(path).json
+
+
 def test_title_and_comments(team):
     request, author = team.sent(), team.people["author"]
     assert author.put(f"{team.path}/{request}/title", json={"title": "<b>Launch</b>"}).status_code == 204

@@ -14,7 +14,6 @@ from validators.fields import (
     Anything,
     Boolean,
     DateTime,
-    Day,
     Email,
     Integer,
     ListOf,
@@ -25,9 +24,10 @@ from validators.fields import (
     Text,
     Trimmed,
     Username,
+    Visible,
 )
 from validators.people.users import Password
-from validators.query_fields import Filter, IdFilter, WholeNumber
+from validators.query_fields import Day, Filter, IdFilter, WholeNumber
 
 
 class Leaf(Body):
@@ -80,6 +80,7 @@ TAKEN: list[tuple[fields.Field, list[Any]]] = [
     (Text(min=2, max=3), ["ab", "🎉🎉", "abc"]),
     (Text(min=1, max=255), ["é" * 255]),
     (OneOf(frozenset({"a", "c"}), "a or c"), ["a", "c"]),
+    (Visible(), ["", " a ", "\u200ba", "🎉", "\u200d❤\ufe0f"]),
     (Name(), ["a", "Z", "0", "-", "~", "...", ".a", "a.", "new-checkout_2.0~x", "!", "*'()", "a" * 100]),
     (Name(max=3), ["abc"]),
     (Username(), ["a", "Ada", "ada lovelace", "é", "🎉", "1", "é" * 255, "a\u200bb"]),
@@ -167,6 +168,8 @@ REFUSED: list[tuple[fields.Field, str, list[Any]]] = [
     (TRIMMED, "must be at least 2 characters long", ["a", "\u200b "]),
     (TRIMMED, "must be at most 3 characters long", [" abcd", "\t\nabcd\u3000"]),
     (Trimmed(min=1), "must not be empty", ["", " ", "\t\n", "\u3000", " " * 10**5]),
+    (Visible(), "must not be blank", [" ", "\t\n\u3000", "\u200b", " \ufeff\u2028\xad\x7f"]),
+    (Visible(min=1), "must not be empty", [""]),
     (Name(), "must not be empty", [""]),
     (Name(), 'must not be "." or ".."', [".", ".."]),
     (Name(), "must be at most 100 characters long", ["a" * 101]),
@@ -174,8 +177,9 @@ REFUSED: list[tuple[fields.Field, str, list[Any]]] = [
     (Name(), NAME_CHARACTERS, [" ", "a ", "a\n", "é", "ａ", "漢字", "🎉", "٥", "a\u200b", "\x7f"]),
     (Name(), NAME_CHARACTERS, [*'/?#%+:@,;=$\\"[]<>|^`{}&']),
     (Username(), "must not be empty", [""]),
+    (Username(), "must not be blank", [" ", "\u200b"]),
     (Username(), "must not contain @", ["@", "a@b", "@a", "a@"]),
-    (Username(), "must not begin or end with a space", [" a", "a ", " ", "\ta", "a\n", "\u00a0a", "a\u2028"]),
+    (Username(), "must not begin or end with a space", [" a", "a ", "\ta", "a\n", "\u00a0a", "a\u2028"]),
     (Username(), "must be at most 255 characters long", ["a" * 256]),
     (Email(), ADDRESS, ["", "@", "a", "a@", "@b", "a@b@c", "a@@b", "@a@b", "a@b@", "example.org", "a b@c", "a@b c"]),
     (Email(), ADDRESS, [" a@b", "a@b ", "a @b", "a@b\n", "\na@b", "a@b\r\nBcc: c@d", "a\x01@b", "a@\x1fb", "a\x7f@b"]),
@@ -215,7 +219,7 @@ REFUSED: list[tuple[fields.Field, str, list[Any]]] = [
     (IdFilter(), IDS, [f"IS:{id}" for id in (2**63, -(2**64), "9" * 5000)]),
 ]
 
-TEXTS = [FREE_TEXT, Username(), Email(), OneOf(frozenset({"a"}), "an a"), Password(min=1), Trimmed(), Name()]
+TEXTS = [FREE_TEXT, Username(), Email(), OneOf(frozenset({"a"}), "an a"), Password(min=1), Trimmed(), Visible(), Name()]
 
 
 @pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in TAKEN for value in values], ids=label)
