@@ -66,14 +66,17 @@ PLAIN_MESSAGES = {
     413: "The body is too large.",
 }
 
+# Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
+FIXABLE: dict[type[Exception], str] = {
+    psycopg.errors.DiskFull: "The disk of the database is full.",
+    psycopg.errors.ReadOnlySqlTransaction: "The database is read-only at the moment.",
+}
+
 
 def exception_response(error: Exception) -> Response:
     """Return the response for an exception that no view handles: 400, 409, 503 or 500. Its traceback is only logged."""
-    # Our choice: clients see these two database errors, because the person behind the request may be able to fix them.
-    if isinstance(error, psycopg.errors.DiskFull):
-        return error_response(Unavailable("The disk of the database is full."), error)
-    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        return error_response(Unavailable("The database is read-only at the moment."), error)
+    if type(error) in FIXABLE:
+        return error_response(Unavailable(FIXABLE[type(error)]), error)
     # SQLSTATE class 54, such as a text above 1 GB: the same request will fail again.
     if isinstance(error, psycopg.errors.ProgramLimitExceeded | psycopg.errors.StatementTooComplex):
         message = "The request or its response is too large for the database. Send or request less."

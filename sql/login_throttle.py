@@ -1,6 +1,7 @@
 """Limits of logins per name and per client address, and of signups, for all workers and machines together.
 
-`name` is always the digest of a name, as name_digest() returns it. Only digests are stored.
+`name` is always the digest of a name, as name_digest() returns it. Only digests are stored. Failures and attempts in
+the future, from before PostgreSQL's clock was set back, block no user.
 """
 
 from dataclasses import dataclass
@@ -25,13 +26,13 @@ ADMIT_ADDRESS = """
        SET attempts = ARRAY(
                SELECT attempt
                  FROM unnest(known.attempts) AS attempt
-                WHERE attempt > clock_timestamp() - interval '1 minute'
+                WHERE attempt BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp()
            ) || clock_timestamp(),
            last_attempt_at = clock_timestamp()
      WHERE %(limit)s > (
                SELECT count(*)
                  FROM unnest(known.attempts) AS attempt
-                WHERE attempt > clock_timestamp() - interval '1 minute')
+                WHERE attempt BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp())
     RETURNING 0
 """
 
@@ -39,7 +40,7 @@ ADDRESS_WAIT = """
     SELECT greatest(1, ceil(extract(epoch FROM min(attempt) + interval '1 minute' - clock_timestamp())))::integer
       FROM login_addresses, unnest(attempts) AS attempt
      WHERE address = %(address)s
-       AND attempt > clock_timestamp() - interval '1 minute'
+       AND attempt BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp()
 """
 
 # SKIP LOCKED: deleting old rows must not wait for logins.
@@ -88,7 +89,9 @@ def admit_address(conn: Connection, address: str, limit: int) -> int:
 
 
 NAME_WAIT = """
-    SELECT greatest(0, ceil(extract(epoch FROM blocked_until - clock_timestamp())))::integer
+    SELECT CASE WHEN last_failed_at <= clock_timestamp()
+                THEN greatest(0, ceil(extract(epoch FROM blocked_until - clock_timestamp())))::integer
+           END
       FROM login_throttle
      WHERE name_digest = %(name)s
        FOR UPDATE
@@ -118,7 +121,7 @@ FAIL = """
                  FROM (SELECT CASE WHEN known.last_failed_at < clock_timestamp() - interval '1 day' THEN 1
                                    ELSE known.failures + 1
                               END AS number) AS counted)
-     WHERE known.blocked_until <= clock_timestamp()
+     WHERE known.blocked_until <= clock_timestamp() OR known.last_failed_at > clock_timestamp()
     RETURNING 0
 """
 

@@ -90,6 +90,7 @@ COLUMNS = {
     "type": "TYPE",
     "environment": "ENVIRONMENT",
     "projects": "PROJECTS",
+    "state": "STATE",
     "expiresAt": "EXPIRES",
     "seenAt": "LAST SEEN",
 }

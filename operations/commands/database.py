@@ -19,6 +19,7 @@ from operations.commands.output import cell
 from operations.misspelt_settings import misspelt
 from operations.postgres import embedded, migrate
 from serving import settings
+from serving.errors import FIXABLE
 from serving.settings import SettingError
 from sql.database import database
 
@@ -73,12 +74,14 @@ def database_url(*, create: bool = False) -> Iterator[str]:
 def service_address() -> str:
     """Return the address of the service for links.
 
-    That is BASE_URL, or the address at which the service on this data folder was started last.
+    That is BASE_URL. Without BASE_URL, HOST and PORT, it is the address at which the service on this data folder was
+    started last.
     """
     config = current_app.config
     if config["BASE_URL"] != settings.default_address(config):
         return config["BASE_URL"]
-    if not config["DATABASE_URL"] and (address := start.kept_address(config)):
+    is_unset = config["BASE_URL"] == settings.load({})["BASE_URL"]
+    if is_unset and not config["DATABASE_URL"] and (address := start.kept_address(config)):
         return address
     # Our choice: a service on another server does not keep its address, because others can use the same database.
     click.echo(f"BASE_URL is not set, so links begin with {config['BASE_URL']}.", err=True)
@@ -99,7 +102,8 @@ def one_line() -> Iterator[None]:
     except HTTPException as error:
         raise click.ClickException(cell(error.description)) from None
     except DATABASE_ERRORS as error:
-        raise click.ClickException(f"Database error: {migrate.reason(error)}.") from None
+        message = FIXABLE.get(type(error)) or f"Database error: {migrate.reason(error)}."
+        raise click.ClickException(message) from None
 
 
 DATABASE_ERRORS = (

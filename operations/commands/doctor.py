@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from psycopg.rows import DictRow
 
+from operations import health_check
 from operations.commands.database import database_url
 from operations.commands.output import say
 from operations.misspelt_settings import misspelt
@@ -22,9 +24,10 @@ from rules import password_login
 from rules.refusals import first_five
 from serving import identity_provider, mail, settings
 from serving.setting_values import is_local
-from sql import event_retention, integrations
+from sql import deliveries, event_retention, integrations
 from sql.database import Connection
 from sql.people import root_roles, users
+from sql.projects import change_requests
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS
 
@@ -37,6 +40,8 @@ OLDEST_SERVER = 14
 LAG_MAX_BYTES = 16 * 2**20
 LAG_MAX_SECONDS = 10.0
 FREE_DISK_MIN = 2**30
+# PostgreSQL reserves a new WAL file of 16 MB in advance, and stops if it cannot.
+FREE_DISK_LAST = 100 * 2**20
 # In days. Just before the daily prune, the log has one day too many. The second day allows for a late prune.
 PRUNE_SLACK = 2
 # Common passwords of at least 12 characters. Shorter passwords are always reported.
@@ -74,6 +79,7 @@ def findings(config: Config) -> Iterator[Finding]:
         yield provider_finding(config)
     if any("DATABASE_URL" in error for error in errors):
         return
+    yield service_finding(config)
     try:
         with database_url() as url, migrate.open_database(url, config["DATABASE_POOLER"]) as conn:
             yield from server_findings(conn, config)
@@ -136,6 +142,20 @@ def provider_finding(config: Config) -> Finding:
     return OK, "single sign-on", f"{config['OIDC_ISSUER']} answers."
 
 
+def service_finding(config: Config) -> Finding:
+    """Check that the service responds. It need not run yet: a refused connection is only a warning."""
+    address = settings.default_address(config)
+    try:
+        status = health_check.ask(config["HOST"], config["PORT"])
+    except ConnectionRefusedError:
+        return WARN, "service", f"Nothing answers at {address}. Start the service, or set HOST and PORT as it has them."
+    except (OSError, HTTPException) as error:
+        return FAIL, "service", f"{address} does not respond: {error}. If the service runs, restart it."
+    if status != 200:
+        return FAIL, "service", f"{address} answers /health with {status} instead of 200."
+    return OK, "service", f"It responds at {address}."
+
+
 def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     """Yield the findings about PostgreSQL: database, connections, standbys, disk."""
     state = server.get_server(conn)
@@ -154,8 +174,15 @@ def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     if not state["is_standby"]:
         yield from map(standby_finding, server.standbys(conn))
     if config["DATABASE_URL"] is None:
-        free = shutil.disk_usage(config["DATA_DIR"]).free
-        yield OK if free >= FREE_DISK_MIN else WARN, "disk", f"{free / 2**30:.1f} GB are free in {config['DATA_DIR']}."
+        yield disk_finding(shutil.disk_usage(config["DATA_DIR"]).free, config["DATA_DIR"])
+
+
+def disk_finding(free: int, folder: str) -> Finding:
+    """Check that the disk of the embedded PostgreSQL has room. free: in bytes."""
+    if free < FREE_DISK_LAST:
+        advice = "When it is full, changes and logins fail, and the service does not start. Free some space."
+        return FAIL, "disk", f"{free / 2**20:.0f} MB are free in {folder}. {advice}"
+    return OK if free >= FREE_DISK_MIN else WARN, "disk", f"{free / 2**30:.1f} GB are free in {folder}."
 
 
 def database_finding(state: DictRow) -> Finding:
@@ -214,10 +241,13 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     yield event_log_finding(conn, config["EVENT_RETENTION_DAYS"])
     if expiring := api_tokens.list_expiring(conn, KINDS):
         yield WARN, "API tokens", f"These expire within 7 days: {first_five(expiring)}."
-    for row in json.loads(integrations.list_all(conn)):
-        if row["failingSince"] or not row["enabled"]:
-            problem = f"has failed since {row['failingSince']}" if row["enabled"] else "is disabled"
-            yield WARN, "integrations", f"The {row['provider']} integration {row['id']} {problem}. See its log."
+    if expired := [token["tokenName"] for token in api_tokens.list_rows(conn) if token["state"] == "expired"]:
+        yield WARN, "API tokens", f"These have expired: {first_five(expired)}. Replace or delete them."
+    if stopped := change_requests.list_stopped(conn):
+        numbers = first_five([f"{row['id']} (project {row['project_id']})" for row in stopped])
+        problem = f"The schedules of these change requests failed or are suspended: {numbers}"
+        yield WARN, "schedules", f"{problem}. Their pages say why."
+    yield from integration_findings(conn)
     if (config["OIDC_ISSUER"] or config["AUTH_PROXY_HEADER"]) and root_roles.find_id(conn, config["SSO_ROLE"]) is None:
         yield (
             WARN,
@@ -230,6 +260,17 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     if not password_login.is_permitted(is_admin=True):
         advice = "No administrator can log in. Set PASSWORD_LOGIN=admins (docs/how-to/recover-an-administrator.md)."
     yield (OK, "administrators", f"{number} can log in.") if number else (FAIL, "administrators", advice)
+
+
+def integration_findings(conn: Connection) -> Iterator[Finding]:
+    """Yield a warning for each integration that fails or is disabled, with the result of its last attempt."""
+    for row in json.loads(integrations.list_all(conn)):
+        if row["failingSince"] or not row["enabled"]:
+            problem = f"has failed since {row['failingSince']}" if row["enabled"] else "is disabled"
+            log = deliveries.log(conn, row["id"], None, {"limit": 1, "offset": 0})
+            entries = json.loads(log["body"])["integrationEvents"] if log else []
+            last = "".join(f" Last attempt: {entry['stateDetails']}." for entry in entries)
+            yield WARN, "integrations", f"The {row['provider']} integration {row['id']} {problem}.{last} See its log."
 
 
 def search_finding(conn: Connection, *, is_embedded: bool) -> Finding:

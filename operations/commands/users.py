@@ -11,6 +11,7 @@ from flask import current_app
 from operations.commands.database import DatabaseCommand
 from operations.commands.output import json_option, show
 from operations.commands.secret_files import read_secret
+from rules import password_login
 from rules import users as rules
 from rules.access import SYSTEM
 from rules.instance_limits import unique_or_409
@@ -60,6 +61,7 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
     options = load_or_400(NewUser(), without_none(role=role, **names))
     with connection() as conn:
         role_id = root_role(conn, options["role"])
+        warn_if_closed(conn, role_id)
     person: dict[str, Any] = {field: options.get(field) for field in ("name", "username", "email")}
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
@@ -103,6 +105,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
     refuse_both(password_file, generate)
     with connection() as conn:
         person = lock_user(conn, name)
+        warn_if_closed(conn, person["rootRole"])
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
     with transaction() as conn:
@@ -220,6 +223,15 @@ def root_role(conn: Connection, name: str) -> int:
     if role is None:
         raise click.ClickException(f"role: unknown root role {name}")
     return role["id"]
+
+
+def warn_if_closed(conn: Connection, role_id: int) -> None:
+    """Print a warning if PASSWORD_LOGIN does not let users with this root role log in with a password."""
+    is_admin = rules.hold_role(conn, role_id)["is_admin"]
+    if not password_login.is_permitted(is_admin=is_admin):
+        mode, needed = current_app.config["PASSWORD_LOGIN"], "admins" if is_admin else "on"
+        problem = f"PASSWORD_LOGIN is {mode}, so this user cannot log in with a password"
+        click.echo(f"Warning: {problem}. To allow it, set PASSWORD_LOGIN={needed}.", err=True)
 
 
 def user_id(conn: Connection, name: str) -> int:

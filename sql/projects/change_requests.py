@@ -128,6 +128,16 @@ def list_pending(conn: Connection, *, due: bool) -> list[DictRow]:
     return rows(conn, LIST_PENDING, {"due": due})
 
 
+LIST_STOPPED = """
+    SELECT id, project_id FROM change_requests WHERE schedule_status IN ('failed', 'suspended') ORDER BY id DESC
+"""
+
+
+def list_stopped(conn: Connection) -> list[DictRow]:
+    """Return id and project_id of the change requests whose schedule failed or is suspended, newest first."""
+    return rows(conn, LIST_STOPPED)
+
+
 # Whatever was approved is another request after an edit, and after it was a draft again.
 UPDATE: LiteralString = f"""
     WITH dropped AS (

@@ -85,9 +85,14 @@ FIELDS: LiteralString = """
 # The form of a token in events.
 LOGGED: LiteralString = f"json_merge({FIELDS})"
 
-LIST_ROWS: LiteralString = (
-    f"SELECT json_merge(json_build_object('id', id), {FIELDS}) AS record FROM api_keys ORDER BY created_at, id"
-)
+LIST_ROWS: LiteralString = f"""
+    SELECT json_merge(
+               json_build_object('id', id),
+               {FIELDS},
+               json_build_object('state', CASE WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)) AS record
+      FROM api_keys
+     ORDER BY created_at, id
+"""
 
 
 def list_rows(conn: Connection) -> list[dict[str, Any]]:

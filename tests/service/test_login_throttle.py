@@ -72,6 +72,20 @@ def test_retry_after_is_what_remains_of_the_wait(world, stranger, conn):
     assert retry_after(log_in(stranger, "ada")) <= 60
 
 
+def test_a_clock_that_was_set_back_locks_nobody_out(app, world, stranger, conn, monkeypatch):
+    ada(world)
+    blocked(conn, stranger, "ada")
+    blocked(conn, stranger, "nobody")
+    monkeypatch.setitem(app.config, "LOGIN_ATTEMPTS_PER_MINUTE", 6)
+    later = "clock_timestamp() + interval '3 days'"
+    conn.execute(f"UPDATE login_throttle SET last_failed_at = {later}, blocked_until = {later} + interval '900 s'")
+    conn.execute(f"UPDATE login_addresses SET attempts = array_fill({later}, ARRAY[6])")
+    assert log_in(stranger, "ada").status_code == 200
+    # Another failure counts, and its wait is not longer than before.
+    assert fail(stranger, "nobody", 1) == [401]
+    assert known_of(conn, "nobody") == (6, 2)
+
+
 def test_the_right_password_after_the_wait_clears_the_failures(world, stranger, conn):
     user = ada(world)
     blocked(conn, stranger, "ada")

@@ -18,7 +18,7 @@ def url(line: CommandLine) -> str:
 @pytest.fixture(scope="module")
 def with_settings(line: CommandLine, url: str, make_app: Callable) -> Callable[..., CommandLine]:
     """with_settings(**settings): the command line on the database of `line` with other settings."""
-    same = {"BCRYPT_ROUNDS": line.app.config["BCRYPT_ROUNDS"]}
+    same = {name: line.app.config[name] for name in ("BCRYPT_ROUNDS", "PORT")}
     return lambda **settings: CommandLine(make_app(url, **same | settings), line.conn)
 
 

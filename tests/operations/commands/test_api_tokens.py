@@ -205,7 +205,8 @@ def test_list_shows_everything_but_the_secret(line):
     row = newest(line)
     line.conn.execute("UPDATE api_keys SET seen_at = '2026-05-04T03:02:01Z' WHERE id = %s", [row["id"]])
     entries = line.lists("api-token")
-    assert entries[-1] == logged(row) | {"id": row["id"], "seenAt": "2026-05-04T03:02:01.000Z"}
+    more = {"id": row["id"], "seenAt": "2026-05-04T03:02:01.000Z", "state": "active"}
+    assert entries[-1] == logged(row) | more
     lines = line.does("api-token", "list").splitlines()
     assert lines[0].split("  ")[0] == "ID"
     for heading, cell in {

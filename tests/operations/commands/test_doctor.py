@@ -3,7 +3,9 @@
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_network
+from threading import Thread
 from urllib.parse import quote
 
 import pytest
@@ -21,7 +23,7 @@ from tests.support.service import wait_until
 from tests.support.silent_proxy import Proxy
 from tests.support.standby import standby_of
 
-SUBJECTS = ["settings", "database", "connections", "privileges", "schema", "search", "event log", "administrators"]
+SUBJECTS = "settings,service,database,connections,privileges,schema,search,event log,administrators".split(",")
 GRANTS = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 BEHIND = {"BASE_URL": "https://flags.example.org", "TRUSTED_PROXIES": 1}
 PROXY = {"AUTH_PROXY_HEADER": "Remote-User", "AUTH_PROXY_NETWORKS": (ip_network("10.0.0.0/24"),)}
@@ -34,7 +36,8 @@ def line(make_database, make_app):
     """The command line on a database that is set up; who changes it changes it back."""
     url = make_database()
     with connect(url) as conn:
-        yield CommandLine(make_app(url, BCRYPT_ROUNDS=12), conn)
+        # No service has the port 1.
+        yield CommandLine(make_app(url, BCRYPT_ROUNDS=12, PORT=1), conn)
 
 
 def examine(line):
@@ -67,7 +70,7 @@ def test_a_sound_instance_has_a_line_for_each_check(line):
     status, found = examine(line)
     assert (status, [subject for _, subject, _ in found]) == (0, SUBJECTS)
     # The server of the tests may lose data in a power cut, so that the tests are fast.
-    assert all(grade == "ok" for grade, subject, _ in found if subject not in ("search", "database"))
+    assert all(grade == "ok" for grade, subject, _ in found if subject not in ("search", "database", "service"))
     assert all(sentence[0].isupper() or sentence[0].isdigit() for _, _, sentence in found)
 
 
@@ -151,11 +154,67 @@ def test_the_role_of_new_users_must_exist(with_settings):
         assert "new users" not in [subject for _, subject, _ in examine(with_settings(**settings))[1]]
 
 
-def test_tokens_that_expire_soon_are_named(line):
+def test_tokens_that_expire_soon_or_have_expired_are_named(line):
     soon = (datetime.now(UTC) + timedelta(days=6)).isoformat(timespec="seconds")
     line.does("api-token", "create", "--name", "edge", "--type", "admin", "--expires", soon)
     assert about(line, "API tokens") == (0, "warn", "These expire within 7 days: edge.")
+    assert line.lists("api-token")[-1]["state"] == "active"
+    line.conn.execute("UPDATE api_keys SET expires_at = now() WHERE name = 'edge'")
+    assert about(line, "API tokens") == (0, "warn", "These have expired: edge. Replace or delete them.")
+    assert line.lists("api-token")[-1]["state"] == "expired"
     line.does("api-token", "revoke", str(line.lists("api-token")[-1]["id"]))
+
+
+def test_stopped_schedules_are_named(line):
+    add = """
+        INSERT INTO change_requests (project_id, environment, title, state, created_by_user_id, scheduled_at,
+                                     scheduled_by_user_id, schedule_status, schedule_reason)
+        SELECT 'default', 'production', '', 'Scheduled', 1, now(), 1, status, reason
+          FROM (VALUES ('failed', 'x'), ('suspended', 'x'), ('pending', NULL)) AS stopped (status, reason)
+    """
+    with line.altered(add, "TRUNCATE change_requests RESTART IDENTITY CASCADE"):
+        found = about(line, "schedules")
+    problem = "The schedules of these change requests failed or are suspended: 2 (project default), 1 (project default)"
+    assert found == (0, "warn", f"{problem}. Their pages say why.")
+
+
+def test_the_service_is_asked(with_settings):
+    statuses = [200, 503]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(statuses.pop(0))
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        line, address = with_settings(PORT=server.server_port), f"http://127.0.0.1:{server.server_port}"
+        unhealthy = f"{address} answers /health with 503 instead of 200."
+        for found in ((0, "ok", f"It responds at {address}."), (1, "FAIL", unhealthy)):
+            asked = Thread(target=server.handle_request)
+            asked.start()
+            assert about(line, "service") == found
+            asked.join()
+        # It hangs: no server handles the request.
+        hangs = f"{address} does not respond: timed out. If the service runs, restart it."
+        assert about(line, "service") == (1, "FAIL", hangs)
+    advice = "Start the service, or set HOST and PORT as it has them."
+    assert about(line, "service") == (0, "warn", f"Nothing answers at {address}. {advice}")
+
+
+@pytest.mark.parametrize(
+    ("free", "found"),
+    [
+        (2**30, ("ok", "disk", "1.0 GB are free in data.")),
+        (100 * 2**20, ("warn", "disk", "0.1 GB are free in data.")),
+        (12 * 2**20, ("FAIL", "disk", "12 MB are free in data. When it is full, changes and logins fail")),
+    ],
+)
+def test_a_full_disk_is_a_failure(free, found):
+    grade, subject, sentence = doctor.disk_finding(free, "data")
+    assert (grade, subject, sentence[: len(found[2])]) == found
 
 
 def test_every_invalid_setting_is_named(line, monkeypatch):
@@ -205,9 +264,9 @@ def test_an_unencrypted_network_connection_is_a_warning(line, make_app, name, is
 
 
 def test_an_unreachable_database_is_a_failure(make_app):
-    app = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12)
+    app = make_app("postgresql://somebody:the-secret@127.0.0.1:1/nowhere", BCRYPT_ROUNDS=12, PORT=1)
     result = app.test_cli_runner().invoke(program, ["doctor"])
-    [settings, database] = parsed(result.stdout)
+    [settings, _, database] = parsed(result.stdout)
     assert (result.exit_code, settings[0], database[:2]) == (1, "ok", ("FAIL", "database"))
     assert database[2].startswith("The database cannot be reached: ")
     assert "the-secret" not in result.output
@@ -263,7 +322,7 @@ def test_more_connections_than_the_server_has_are_a_warning(line, with_settings)
 def test_missing_session_settings_of_a_pooler_are_reported(with_settings):
     status, found = examine(with_settings(DATABASE_POOLER="transaction"))
     sentence = "The pooler does not set statement_timeout and jit. Set it as in docs/how-to/scale.md."
-    assert (status, found[1:]) == (1, [("FAIL", "database", sentence)])
+    assert (status, found[2:]) == (1, [("FAIL", "database", sentence)])
 
 
 # Privileges and the schema
@@ -313,8 +372,8 @@ def test_an_empty_database_has_to_be_migrated(make_database, make_app):
     result = make_app(make_database(empty=True)).test_cli_runner().invoke(program, ["doctor"])
     found = parsed(result.stdout)
     assert result.exit_code == 1
-    assert [subject for _, subject, _ in found] == ["settings", "database", "connections", "schema"]
-    assert found[3] == ("FAIL", "schema", "The database has no schema. Run ./flags migrate.")
+    assert [subject for _, subject, _ in found] == ["settings", "service", "database", "connections", "schema"]
+    assert found[4] == ("FAIL", "schema", "The database has no schema. Run ./flags migrate.")
 
 
 def test_a_newer_schema_needs_a_newer_service(line):
@@ -390,13 +449,16 @@ def test_integrations_that_fail_or_are_disabled_are_reported(line):
     add = """
         INSERT INTO integrations (id, provider, enabled, failing_since, parameters, events, projects, environments)
         VALUES (7, 'slack', false, NULL, '{}', '{}', '{}', '{}'), (8, 'webhook', true, NULL, '{}', '{}', '{}', '{}'),
-               (9, 'discord', true, '2026-11-26 10:00Z', '{}', '{}', '{}', '{}')
+               (9, 'discord', true, '2026-11-26 10:00Z', '{}', '{}', '{}', '{}');
+        INSERT INTO deliveries (integration_id, event_id, state, state_details, last_at)
+        SELECT 9, min(id), 'failed', 'TimeoutError', '2026-11-26 10:00Z'::timestamptz FROM events
+         UNION ALL SELECT 9, max(id), 'failed', '404', '2026-11-26 11:00Z' FROM events
     """
-    with line.altered(add, "DELETE FROM integrations"):
+    with line.altered(add, "DELETE FROM integrations; DELETE FROM deliveries"):
         found = of(line.run("doctor").stdout, "integrations")
     first, second = (
         "The slack integration 7 is disabled.",
-        "The discord integration 9 has failed since 2026-11-26T10:00:00.000Z.",
+        "The discord integration 9 has failed since 2026-11-26T10:00:00.000Z. Last attempt: 404.",
     )
     assert found == [("warn", f"{first} See its log."), ("warn", f"{second} See its log.")]
 

@@ -117,7 +117,7 @@ def test_a_read_only_database_is_reported_in_one_line(line):
         assert len(line.lists("api-token")) == 1
     finally:
         line.alter_database("RESET default_transaction_read_only")
-    assert message.startswith("Database error: ")
+    assert message == "The database is read-only at the moment."
 
 
 def test_an_invalid_setting_stops_every_command(line, monkeypatch):

@@ -123,6 +123,9 @@ def test_a_link_has_the_address_at_which_the_service_runs(tmp_path):
     done = run_flags("signup-token", "list", **data)
     assert done.stdout.count(f"{service.origin}/new-user?invite=") == 2
     assert "BASE_URL" not in done.stderr
+    # Settings of the command come first.
+    done = run_flags("signup-token", "list", **data, PORT="4600")
+    assert done.stdout.count("http://127.0.0.1:4600/new-user?invite=") == 2
 
 
 @pytest.mark.slow

@@ -311,9 +311,23 @@ def test_an_administrator_is_recovered_while_single_sign_on_is_away(line, make_u
     line.conn.execute("UPDATE users SET password_hash = NULL WHERE username = 'sso'")
     monkeypatch.setitem(line.app.config, "PASSWORD_LOGIN", "off")
     line.does("user", "set-role", "sso", "admin")
-    password = line.does("user", "reset-password", "sso", "--generate").strip()
+    done = line.run("user", "reset-password", "sso", "--generate")
+    password = done.stdout.strip()
+    problem = "PASSWORD_LOGIN is {}, so this user cannot log in with a password"
+    warning = f"Warning: {problem}. To allow it, set PASSWORD_LOGIN={{}}.\n"
+    assert done.stderr.startswith(warning.format("off", "admins"))
     assert line.log_in("sso", password).status_code == 401
     monkeypatch.setitem(line.app.config, "PASSWORD_LOGIN", "admins")
     assert line.log_in("sso", password).status_code == 200
+    assert "Warning" not in line.run("user", "reset-password", "sso", "--generate").stderr
     line.does("user", "set-role", "sso", "viewer")
     assert line.log_in("sso", password).status_code == 401
+    done = line.run(*CREATE, "late", "--role", "viewer", "--generate")
+    assert done.stderr.startswith(warning.format("admins", "on"))
+
+
+def test_a_full_disk_is_reported_in_the_words_of_the_service(line):
+    fails = "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE SQLSTATE '53100'; END$$;"
+    trigger = "CREATE TRIGGER fails BEFORE INSERT ON users EXECUTE FUNCTION fails()"
+    with line.altered(f"{fails} {trigger}", "DROP FUNCTION fails CASCADE"):
+        assert line.refuses(*CREATE, "full", "--generate") == "The disk of the database is full."
