@@ -154,7 +154,7 @@ def not_null(field: fields.fields.Field) -> dict[str, Any]:
             return {"anyOf": [name, by_object]}
         case fields.Name():
             return text(field) | {"pattern": r"^(?!\.{1,2}$)[A-Za-z0-9_.~!*'()-]+$"}
-        case fields.Visible():
+        case fields.NotBlank():
             return text(field) | {"pattern": r"\S" if field.min else r"^$|\S"}
         case fields.Trimmed():
             return {"type": "string", "pattern": trimmed(field.min, field.max)}

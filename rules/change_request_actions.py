@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import Conflict, HTTPException
 
 from rules.access import Actor
-from rules.change_request_conflicts import Change, State, base_of, conflict, effects, read_state
+from rules.change_request_conflicts import Change, State, base_of, conflict, is_switched, read_state, side_effects
 from rules.constraints import check_strategy
 from rules.dependencies import add_dependency, remove_dependencies
 from rules.flag_lifecycle import archive
@@ -127,7 +127,7 @@ def compare(
 ) -> tuple[list[str | None], dict[str, Json]]:
     """Return conflicts(), and what else happens to flags, by name: they get the default strategy, or go off."""
     state = read_state(conn, project, environment, changes)
-    defaults, off = effects(state, changes)
+    defaults, off = side_effects(state, changes)
     found = [conflict(state, project, change, defaults) for change in changes]
     more = {id: {"action": "addStrategy", "payload": default_strategy(state.flags[id])} for id in defaults}
     more |= dict.fromkeys(off, SWITCHED_OFF)
@@ -148,9 +148,9 @@ def apply_changes(conn: Connection, actor: Actor, project: str, environment: str
     refuse_all((change, refusal(conn, actor, project, environment, change)) for change in changes)
     author = replace(actor, is_admin=True, change_request_id=changes[0]["change_request_id"])
     for number, change in enumerate(changes, 1):
-        switched = {one["flag_id"] for one in changes[number:] if one["action"] == "updateEnabled"}
         # Our choice: what the whole request leaves decides whether a flag that loses its last strategy goes off.
-        stays_on = change["flag_id"] not in switched and more.get(change["feature_name"]) != SWITCHED_OFF
+        is_last = not is_switched(change["flag_id"], changes[number:])
+        stays_on = is_last and more.get(change["feature_name"]) != SWITCHED_OFF
         try:
             payload = load_payload(change["action"], change["payload"])
             apply_change(conn, author, project, environment, change, payload, stays_on=stays_on)
@@ -248,5 +248,5 @@ def refusal(conn: Connection, actor: Actor, project: str, environment: str, chan
         places = access.list_protected(conn, actor.user_id, segment=change["segment_id"])
     elif change["action"] in EVERYWHERE:
         places = access.list_protected(conn, actor.user_id, projects=[project])
-    lacking = [place[1] for place in places if place != (project, environment)]
+    lacking = sorted({place[1] for place in places if place != (project, environment)})
     return LACKS_SKIP.format(", ".join(lacking)) if lacking else None

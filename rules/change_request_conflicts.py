@@ -99,7 +99,12 @@ def conflict(state: State, project: str, change: Change, defaults: Collection[in
     return None
 
 
-def effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set[int]]:
+def is_switched(flag_id: int, changes: Sequence[Change]) -> bool:
+    """Return whether one of the changes switches a flag on or off."""
+    return any(change["flag_id"] == flag_id and change["action"] == "updateEnabled" for change in changes)
+
+
+def side_effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set[int]]:
     """Return what else applying the changes in this order does: to which flags, by id.
 
     The first get the default strategy. The second are on, and are switched off because no enabled strategy is left.
@@ -110,7 +115,7 @@ def effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set[int]
     on = {id: flag["enabled"] for id, flag in state.flags.items()}
     # A flag that was moved here can be on without an enabled strategy.
     for_all = {id for id in on if on[id] and not any(enabled[id].values())}
-    for change in changes:
+    for number, change in enumerate(changes, 1):
         id, payload = change["flag_id"], change["payload"]
         if id not in on:
             continue
@@ -133,4 +138,6 @@ def effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set[int]
             case "updateEnabled" | "archiveFeature":
                 on[id] = False
                 for_all.discard(id)
+        if id not in for_all and not any(own.values()) and is_switched(id, changes[number:]):
+            on[id] = False
     return defaults, {id for id in on if on[id] and id not in for_all and not any(enabled[id].values())}

@@ -179,7 +179,7 @@ def refuse_too_large(changes: Sequence[Mapping[str, Any]]) -> None:
     """Raise 400 if the changes of a request are too large together."""
     for part, limit, what in (("payload", 1, "payloads"), ("base", 4, "content that its changes replace")):
         if sum(len(as_json(change[part]).encode()) for change in changes) > limit * 2**20:
-            raise BadRequest(f"A change request can have at most {limit} MB of {what}.")
+            raise BadRequest(f"A change request can have at most {limit} MB of {what}. Split it.")
 
 
 # Our choice: what a draft contained before it was first sent has no events. After that, each edit has one.

@@ -18,10 +18,10 @@ def digest(secret: str | bytes) -> bytes:
 
 
 def authentication(sees_project: LiteralString, protected: LiteralString, projects: LiteralString) -> LiteralString:
-    """Return the statement of authenticate(). The arguments are the SQL of these columns, projects of two.
+    """Return the statement of authenticate(). projects: the SQL of visible and readable.
 
-    To begin and to end a part of a plan takes time, even if it is not evaluated. MATERIALIZED: the planner would repeat
-    the expressions of a subquery wherever they are used.
+    Unused parts cost time too, so they are left out. MATERIALIZED: the planner would repeat the expressions of a
+    subquery wherever they are used.
     """
     # A user has their root role, the root roles of their groups, and the roles that they or their groups have in the
     # project of the request. Permissions add up. A row of role_permissions without a project or an environment applies
@@ -174,7 +174,7 @@ def authenticate(
 ) -> DictRow | None:
     """Return the caller whose token or session has this SHA-256. None: unknown, expired, or of a deleted user.
 
-    is_personal: whether the token can be a personal token. It is looked up as such first.
+    is_personal: whether the token can be a personal token. The token is looked up as one first.
     Some columns: is_permitted: whether the caller has one of the permissions, or ADMIN, in the project and environment.
     held: which of the permissions the caller has. sees_project: false also if the project does not exist. protected,
     with protects: in which environments of the project, or whether in this one, the caller needs change requests.

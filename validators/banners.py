@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError
 
 from validators import Body
-from validators.fields import DESCRIPTION_MAX, TITLE_MAX, Boolean, OneOf, Text, Visible
+from validators.fields import DESCRIPTION_MAX, TITLE_MAX, Boolean, NotBlank, OneOf, Text
 from validators.flags.links import URL, URL_MAX
 from validators.returned import ResponseOnly
 
@@ -34,12 +34,12 @@ class Banner(Body):
     example: ClassVar[dict[str, Any]] = {"message": "No changes in production before Monday.", "variant": "warning"}
     beyond_json_schema: ClassVar[str] = "must be dialog"
 
-    message = Visible(min=1, max=1000, required=True, description="Plain text.")
+    message = NotBlank(min=1, max=1000, required=True, description="Plain text.")
     enabled = Boolean(load_default=True, description="Whether the pages show it.")
     variant = OneOf(VARIANTS, "info, warning, error or success", load_default="info", description="Its color and icon.")
     sticky = Boolean(load_default=False, description="Whether it stays visible while the page scrolls.")
     icon = Text(max=TITLE_MAX, description="Kept for the web UI of Unleash.", **OPTIONAL)
     link = Text(max=URL_MAX, validate=require_link, description="A URL, a path here, or the word dialog.", **OPTIONAL)
-    linkText = Visible(max=TITLE_MAX, allow_none=True, load_default="More info", description="Text of the link.")
-    dialogTitle = Visible(max=TITLE_MAX, description="Heading of the text of `dialog`.", **OPTIONAL)
+    linkText = NotBlank(max=TITLE_MAX, allow_none=True, load_default="More info", description="Text of the link.")
+    dialogTitle = NotBlank(max=TITLE_MAX, description="Heading of the text of `dialog`.", **OPTIONAL)
     dialog = Text(max=DESCRIPTION_MAX, description="Plain text that a click shows.", **OPTIONAL)

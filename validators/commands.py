@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from validators import Body
 from validators.events import QUERY_MAX
-from validators.fields import DateTime, Email, Integer, Text, Username, Visible
+from validators.fields import DateTime, Email, Integer, NotBlank, Text, Username
 from validators.people.users import InvitedUser
 from validators.query_fields import Day
 from validators.tokens.api_tokens import Secret, named_projects
@@ -19,7 +19,7 @@ class NewUser(Body):
 
     username = Username()
     email = Email()
-    name = Visible(min=1, max=255)
+    name = NotBlank(min=1, max=255)
     role = Text(required=True)
 
     @validates_schema

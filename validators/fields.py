@@ -83,7 +83,7 @@ class Trimmed(Text):
         return super().load_value(value.strip() if isinstance(value, str) else value)
 
 
-class Visible(Text):
+class NotBlank(Text):
     """A text that is not blank. Spaces around it are kept, because tools compare the response with their request."""
 
     def load_value(self, value: Any) -> str:
@@ -137,7 +137,7 @@ class Email(Text):
         return value
 
 
-class Username(Visible):
+class Username(NotBlank):
     """A user name of 1 to 255 characters. It has no @, because a login name with @ is an e-mail address."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -59,8 +59,8 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
             "created_by_user_id": found["createdBy"]["id"],
             "schedule_status": found.get("schedule", {}).get("status"),
         }
-        parts = rules.parts_of(conn, reader.actor, row)
-        rows = change_requests.list_changes(conn, number)
+        parts, is_open = rules.parts_of(conn, reader.actor, row), found["state"] in rules.OPEN
+        rows = change_requests.list_changes(conn, number) if is_open and "applier" in parts else ()
         refusals = {refusal(conn, reader.actor, project_id, row["environment"], one) for one in rows} - {None}
         project = read_tabs(conn, project_id, reader)
         project["env_types"] = types_of(conn, project_id)
@@ -84,5 +84,5 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         refusals=refusals,
         approved=reader.user_id in [one["createdBy"]["id"] for one in found["approvals"]],
         waits=waits,
-        is_open=found["state"] in rules.OPEN,
+        is_open=is_open,
     )

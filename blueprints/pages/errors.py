@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 from urllib.parse import quote
 
+import psycopg
 from flask import Blueprint, Response, current_app, g, redirect, request
 from werkzeug.exceptions import HTTPException, NotFound, Unauthorized
 from werkzeug.wrappers import Response as Redirect
@@ -81,7 +82,7 @@ def as_page(response: Response) -> Response:
     error = json.loads(response.get_data())
     if response.status_code == 404 and not isinstance(g.get("caller"), Reader) and any(credentials(request)):
         # The page has the menu too, if a user reads it.
-        with suppress(HTTPException), connection() as conn:
+        with suppress(HTTPException, psycopg.Error), connection() as conn:
             require_reader(conn)
     message = NOT_FOUND if error["message"] == PLAIN_MESSAGES[404] else error["message"]
     title = TITLES.get(response.status_code, TITLES[400])

@@ -39,9 +39,9 @@ Config = Mapping[str, Any]
 OLDEST_SERVER = 14
 LAG_MAX_BYTES = 16 * 2**20
 LAG_MAX_SECONDS = 10.0
-FREE_DISK_MIN = 2**30
+FREE_DISK_WARN = 2**30
 # PostgreSQL reserves a new WAL file of 16 MB in advance, and stops if it cannot.
-FREE_DISK_LAST = 100 * 2**20
+FREE_DISK_FAIL = 100 * 2**20
 # In days. Just before the daily prune, the log has one day too many. The second day allows for a late prune.
 PRUNE_SLACK = 2
 # Common passwords of at least 12 characters. Shorter passwords are always reported.
@@ -148,7 +148,8 @@ def service_finding(config: Config) -> Finding:
     try:
         status = health_check.ask(config["HOST"], config["PORT"])
     except ConnectionRefusedError:
-        return WARN, "service", f"Nothing answers at {address}. Start the service, or set HOST and PORT as it has them."
+        advice = "Start the service, or set HOST and PORT to those of the running service."
+        return WARN, "service", f"Nothing answers at {address}. {advice}"
     except (OSError, HTTPException) as error:
         return FAIL, "service", f"{address} does not respond: {error}. If the service runs, restart it."
     if status != 200:
@@ -179,10 +180,10 @@ def server_findings(conn: Connection, config: Config) -> Iterator[Finding]:
 
 def disk_finding(free: int, folder: str) -> Finding:
     """Check that the disk of the embedded PostgreSQL has room. free: in bytes."""
-    if free < FREE_DISK_LAST:
+    if free < FREE_DISK_FAIL:
         advice = "When it is full, changes and logins fail, and the service does not start. Free some space."
         return FAIL, "disk", f"{free / 2**20:.0f} MB are free in {folder}. {advice}"
-    return OK if free >= FREE_DISK_MIN else WARN, "disk", f"{free / 2**30:.1f} GB are free in {folder}."
+    return OK if free >= FREE_DISK_WARN else WARN, "disk", f"{free / 2**30:.1f} GB are free in {folder}."
 
 
 def database_finding(state: DictRow) -> Finding:

@@ -52,9 +52,9 @@ def import_unleash(
 ) -> None:
     """Move the contents of the Unleash server at URL into this instance.
 
-    Unleash 5 to 8. Flags, API tokens and all else move in one transaction. Records that exist here stay as they are,
-    except unchanged built-in ones, so that you can repeat the command. That server is only read, and this service can
-    keep running.
+    Unleash 5 to 8. Flags, API tokens and all else move in one transaction. Existing records stay as they are,
+    so you can repeat the command. Only unchanged built-in records take the values of that server, which is only read.
+    This service can keep running.
     """
     began = time.monotonic()
     contents = read_server(open_server(url, token_file, ca_file), projects, with_users=with_users)

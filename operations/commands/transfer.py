@@ -38,8 +38,8 @@ def import_file(
     """Move the contents of FILE into this instance.
 
     FILE is an export document, or a state file of Unleash 3 to 5, in JSON or YAML; - is stdin. All of it moves in one
-    transaction. Records that exist here stay as they are, except unchanged built-in ones, so that you can repeat
-    the command.
+    transaction. Existing records stay as they are, so you can repeat the command. Only unchanged built-in records take
+    the values of the file.
     """
     began = time.monotonic()
     contents = open_file(file, project, environment, parse_yaml)

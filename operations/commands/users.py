@@ -61,7 +61,7 @@ def create(role: str, password_file: TextIO | None, generate: bool, **names: str
     options = load_or_400(NewUser(), without_none(role=role, **names))
     with connection() as conn:
         role_id = root_role(conn, options["role"])
-        warn_if_closed(conn, role_id)
+        warn_if_password_login_off(conn, role_id)
     person: dict[str, Any] = {field: options.get(field) for field in ("name", "username", "email")}
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
@@ -105,7 +105,7 @@ def reset_password(name: str, password_file: TextIO | None, generate: bool) -> N
     refuse_both(password_file, generate)
     with connection() as conn:
         person = lock_user(conn, name)
-        warn_if_closed(conn, person["rootRole"])
+        warn_if_password_login_off(conn, person["rootRole"])
     password = new_password(password_file, generate)
     password_hash = hashed(password, person)
     with transaction() as conn:
@@ -225,7 +225,7 @@ def root_role(conn: Connection, name: str) -> int:
     return role["id"]
 
 
-def warn_if_closed(conn: Connection, role_id: int) -> None:
+def warn_if_password_login_off(conn: Connection, role_id: int) -> None:
     """Print a warning if PASSWORD_LOGIN does not let users with this root role log in with a password."""
     is_admin = rules.hold_role(conn, role_id)["is_admin"]
     if not password_login.is_permitted(is_admin=is_admin):

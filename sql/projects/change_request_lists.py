@@ -129,7 +129,12 @@ LIST_OF_FLAG: LiteralString = f"""
       FROM change_requests
      WHERE project_id = %(project)s
        AND state IN ('In review', 'Approved', 'Scheduled')
-       AND id IN (SELECT change_request_id FROM change_request_changes WHERE feature_name = %(feature)s)
+       AND id IN (
+            SELECT change_request_id
+              FROM change_request_changes
+              JOIN flags ON flags.id = flag_id
+             WHERE feature_name = %(feature)s
+               AND deleted_at IS NULL)
      ORDER BY id
 """
 

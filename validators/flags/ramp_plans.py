@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from validators import Body
 from validators.catalog.constraints import Constraint
-from validators.fields import TITLE_MAX, Boolean, DateTime, Integer, ListOf, Nested, Text, Visible
+from validators.fields import TITLE_MAX, Boolean, DateTime, Integer, ListOf, Nested, NotBlank, Text
 from validators.flags.strategies import DISABLED, Variants
 from validators.flags.variants import StrategyVariant
 
@@ -33,7 +33,7 @@ class RampPlan(Body):
     steps = ListOf(Nested(RampStep), max=MAX_STEPS, what="steps", required=True, description="1 to 10 steps.")
     until = DateTime(description="When the plan ends, for everybody.")
     replaces = Text(description="Id of the strategy, or of any step of the plan, that this plan replaces.")
-    title = Visible(max=TITLE_MAX, allow_none=True, description="Title to show to people.")
+    title = NotBlank(max=TITLE_MAX, allow_none=True, description="Title to show to people.")
     disabled = Boolean(description=DISABLED)
     constraints = ListOf(Nested(Constraint), description="Constraints of all steps, besides their times.")
     variants = Variants(Nested(StrategyVariant), description="Variants of all steps.")

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from validators import Body
-from validators.fields import Integer, Username, Visible
+from validators.fields import Integer, NotBlank, Username
 from validators.people.users import USER
 from validators.returned import ResponseOnly
 
@@ -23,7 +23,7 @@ class CreateServiceAccount(Body):
     example: ClassVar[dict[str, Any]] = {"username": "terraform", "name": "Terraform", "rootRole": 2}
 
     username = Username(required=True, description="User name. It must be free, and has no @ and no spaces around it.")
-    name = Visible(min=1, max=255, required=True, description="Name of the service account.")
+    name = NotBlank(min=1, max=255, required=True, description="Name of the service account.")
     rootRole = Integer(min=1, required=True, description="Id of the root role of the account.")
 
 
@@ -35,5 +35,5 @@ class UpdateServiceAccount(Body):
 
     example: ClassVar[dict[str, Any]] = {"name": "Terraform Cloud"}
 
-    name = Visible(min=1, max=255, description="Name of the service account.")
+    name = NotBlank(min=1, max=255, description="Name of the service account.")
     rootRole = Integer(min=1, description="Id of the root role of the account.")

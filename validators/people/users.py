@@ -7,7 +7,7 @@ from marshmallow import ValidationError, validates_schema
 from werkzeug.exceptions import BadRequest
 
 from validators import Body, Query
-from validators.fields import BIGINT_MAX, Boolean, Email, Field, Text, Username, Visible, in_range
+from validators.fields import BIGINT_MAX, Boolean, Email, Field, NotBlank, Text, Username, in_range
 from validators.returned import UNLEASH_ONLY, Ignored, ResponseOnly
 
 USER = ResponseOnly(
@@ -91,7 +91,7 @@ class InvitedUser(WithPassword):
 
     username = Username(description="User name. It must be free, and has no @ and no spaces around it.")
     email = Email(required=True, description="E-mail address. It must be free. It is stored in lower case.")
-    name = Visible(min=1, max=255, required=True, description="Name of the user.")
+    name = NotBlank(min=1, max=255, required=True, description="Name of the user.")
     password = Password(required=True, description=REQUIREMENTS)
 
 
@@ -112,7 +112,7 @@ class CreateUser(WithPassword):
         description="User name. It must be free, and has no @ and no spaces around it. Required without email."
     )
     email = Email(description="E-mail address. It must be free. It is stored in lower case.")
-    name = Visible(max=255, description="Name of the user. An empty text means no name.")
+    name = NotBlank(max=255, description="Name of the user. An empty text means no name.")
     password = Password(
         description=REQUIREMENTS
         + " Without a password, or with an empty one, the response has a link with which the user sets one."
@@ -138,7 +138,7 @@ class UpdateUser(Body):
     example: ClassVar[dict[str, Any]] = {"name": "Ada King", "rootRole": 2}
     drops_empty: ClassVar[frozenset[str]] = frozenset({"name", "email", "rootRole"})
 
-    name = Visible(
+    name = NotBlank(
         max=255, allow_none=True, description="Name of the user. An empty text changes nothing. null removes the name."
     )
     email = Email(

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body, Query
-from validators.fields import TITLE_MAX, Anything, Boolean, DateTime, Integer, Name, OneOf, Text, Visible
+from validators.fields import TITLE_MAX, Anything, Boolean, DateTime, Integer, Name, NotBlank, OneOf, Text
 from validators.query_fields import IdFilter, Repeated, WholeNumber
 
 COMMENT_MAX = 1000
@@ -52,7 +52,7 @@ class ChangeRequestState(Body):
     example: ClassVar = {"state": "Approved", "comment": "Go ahead", "revision": 1}
 
     state = OneOf(STATES, "a state of change requests", required=True, description="State to bring the request into.")
-    comment = Visible(min=1, max=COMMENT_MAX, description="Comment on the change request.")
+    comment = NotBlank(min=1, max=COMMENT_MAX, description="Comment on the change request.")
     scheduledAt = DateTime(description="When to apply it. Required for the state Scheduled, and only for it.")
     revision = Integer(min=1, description="Revision that the caller has read. 409 if it was edited since.")
 
@@ -70,7 +70,7 @@ class ChangeRequestTitle(Body):
 
     example: ClassVar = {"title": "Launch of the new checkout"}
 
-    title = Visible(min=1, max=TITLE_MAX, required=True, description="Title of the change request.")
+    title = NotBlank(min=1, max=TITLE_MAX, required=True, description="Title of the change request.")
 
 
 class ChangeRequestComment(Body):
@@ -78,7 +78,7 @@ class ChangeRequestComment(Body):
 
     example: ClassVar = {"text": "Please wait for the release."}
 
-    text = Visible(min=1, max=COMMENT_MAX, required=True, description="Text of the comment.")
+    text = NotBlank(min=1, max=COMMENT_MAX, required=True, description="Text of the comment.")
 
 
 class ScheduledQuery(Query):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates, validates_schema
 
 from validators import Body, Query
-from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, OneOf, Text, Visible
+from validators.fields import DESCRIPTION_MAX, Anything, Integer, ListOf, Name, Nested, NotBlank, OneOf, Text
 from validators.projects import naming
 from validators.projects.change_requests import ChangeRequestEnvironment
 from validators.returned import UNLEASH_ONLY, ReadOnly, ResponseOnly
@@ -94,7 +94,7 @@ def read_only_fields(*set_here: str) -> dict[str, Anything]:
 class NamedProject(Body):
     """The name and the description of a project."""
 
-    name = Visible(min=1, max=NAME_MAX, required=True, description="Name of the project. It must not be blank.")
+    name = NotBlank(min=1, max=NAME_MAX, required=True, description="Name of the project. It must not be blank.")
     description = Text(max=DESCRIPTION_MAX, allow_none=True, description="Description of the project.")
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import Boolean, DateTime, Visible
+from validators.fields import Boolean, DateTime, NotBlank
 from validators.returned import ResponseOnly
 
 # Our choice: the command and the page propose this expiry. A request that creates a token must contain one.
@@ -45,5 +45,5 @@ class PublicSignupTokenCreate(Body):
 
     example: ClassVar[dict[str, Any]] = {"name": "Summer interns", "expiresAt": "2026-12-31T23:59:59Z"}
 
-    name = Visible(min=1, max=255, required=True, description="Name of the token, to show to people.")
+    name = NotBlank(min=1, max=255, required=True, description="Name of the token, to show to people.")
     expiresAt = DateTime(required=True, description="Expiry of the token. It can be in the past.")

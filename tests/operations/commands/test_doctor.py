@@ -200,7 +200,7 @@ def test_the_service_is_asked(with_settings):
         # It hangs: no server handles the request.
         hangs = f"{address} does not respond: timed out. If the service runs, restart it."
         assert about(line, "service") == (1, "FAIL", hangs)
-    advice = "Start the service, or set HOST and PORT as it has them."
+    advice = "Start the service, or set HOST and PORT to those of the running service."
     assert about(line, "service") == (0, "warn", f"Nothing answers at {address}. {advice}")
 
 

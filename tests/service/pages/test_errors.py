@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 
 from tests.support.page import Page, open_page, text_of
+from tests.support.service import free_port
 from tests.support.world import Caller, World, refused
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -27,6 +28,11 @@ def test_page_of_an_unknown_address_has_the_menu_of_the_reader(alice: Caller, ad
     assert [text_of(link) for link in page.frame(".//nav[@aria-label='Main']/a")][:2] == ["Projects", "Events"]
     alice.key = "user:unknown"
     assert open_page(alice, "/no/such/page", 404).frame(".//nav[@aria-label='Main']") == []
+
+
+def test_unknown_address_is_404_without_the_database(make_app: Any) -> None:
+    caller = Caller(make_app(f"postgresql://127.0.0.1:{free_port()}/x", WAIT_SECONDS=0.2), "user:some")
+    assert "Check the address." in open_page(caller, "/no/such/page", 404).text
 
 
 def test_page_of_an_unknown_flag_offers_to_search_for_it(alice: Caller) -> None:

@@ -415,6 +415,18 @@ def test_flag_that_is_switched_on_after_its_last_strategy_gets_the_default(world
     assert [wanted.items() <= one["parameters"].items() for one in here["strategies"]] == [True]
 
 
+def test_flag_that_is_switched_on_again_stays_on_with_what_that_resumes(world, alice, victor, applier):
+    flag_id = value(world.conn, "SELECT id FROM flags WHERE name = 'on'")
+    paused, other = (world.strategy(flag_id, "production", disabled=True) for _ in range(2))
+    resume = change("updateStrategy", {"id": paused, "disabled": False}, "on")
+    resume_all = change("updateEnabled", {"enabled": True, "shouldActivateDisabledStrategies": True}, "on")
+    request = propose(world, victor, LAST, resume, resume_all, change("deleteStrategy", {"id": paused}, "on"))
+    assert defaults(world, request) == {}
+    apply(world, applier, request)
+    here = alice.get(f"{PROJECT}/features/on/environments/production").json
+    assert (here["enabled"], [one["id"] for one in here["strategies"] if not one["disabled"]]) == (True, [other])
+
+
 EVERYWHERE = ("archive", "add parent", "remove parents")
 LACKS = "It also changes flags in development, where change requests are on. It needs SKIP_CHANGE_REQUEST there."
 

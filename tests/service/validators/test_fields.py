@@ -19,12 +19,12 @@ from validators.fields import (
     ListOf,
     Name,
     Nested,
+    NotBlank,
     ObjectOf,
     OneOf,
     Text,
     Trimmed,
     Username,
-    Visible,
 )
 from validators.people.users import Password
 from validators.query_fields import Day, Filter, IdFilter, WholeNumber
@@ -80,7 +80,7 @@ TAKEN: list[tuple[fields.Field, list[Any]]] = [
     (Text(min=2, max=3), ["ab", "🎉🎉", "abc"]),
     (Text(min=1, max=255), ["é" * 255]),
     (OneOf(frozenset({"a", "c"}), "a or c"), ["a", "c"]),
-    (Visible(), ["", " a ", "\u200ba", "🎉", "\u200d❤\ufe0f"]),
+    (NotBlank(), ["", " a ", "\u200ba", "🎉", "\u200d❤\ufe0f"]),
     (Name(), ["a", "Z", "0", "-", "~", "...", ".a", "a.", "new-checkout_2.0~x", "!", "*'()", "a" * 100]),
     (Name(max=3), ["abc"]),
     (Username(), ["a", "Ada", "ada lovelace", "é", "🎉", "1", "é" * 255, "a\u200bb"]),
@@ -168,8 +168,8 @@ REFUSED: list[tuple[fields.Field, str, list[Any]]] = [
     (TRIMMED, "must be at least 2 characters long", ["a", "\u200b "]),
     (TRIMMED, "must be at most 3 characters long", [" abcd", "\t\nabcd\u3000"]),
     (Trimmed(min=1), "must not be empty", ["", " ", "\t\n", "\u3000", " " * 10**5]),
-    (Visible(), "must not be blank", [" ", "\t\n\u3000", "\u200b", " \ufeff\u2028\xad\x7f"]),
-    (Visible(min=1), "must not be empty", [""]),
+    (NotBlank(), "must not be blank", [" ", "\t\n\u3000", "\u200b", " \ufeff\u2028\xad\x7f"]),
+    (NotBlank(min=1), "must not be empty", [""]),
     (Name(), "must not be empty", [""]),
     (Name(), 'must not be "." or ".."', [".", ".."]),
     (Name(), "must be at most 100 characters long", ["a" * 101]),
@@ -219,7 +219,16 @@ REFUSED: list[tuple[fields.Field, str, list[Any]]] = [
     (IdFilter(), IDS, [f"IS:{id}" for id in (2**63, -(2**64), "9" * 5000)]),
 ]
 
-TEXTS = [FREE_TEXT, Username(), Email(), OneOf(frozenset({"a"}), "an a"), Password(min=1), Trimmed(), Visible(), Name()]
+TEXTS = [
+    FREE_TEXT,
+    Username(),
+    Email(),
+    OneOf(frozenset({"a"}), "an a"),
+    Password(min=1),
+    Trimmed(),
+    NotBlank(),
+    Name(),
+]
 
 
 @pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in TAKEN for value in values], ids=label)
