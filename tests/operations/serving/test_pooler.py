@@ -297,6 +297,7 @@ def test_commands_work_behind_the_pooler(pooled: Pooled) -> None:
     assert "ok    connections     This service needs up to 8 connections to the pooler." in done.stdout
     done = pooled.pooler.command("migrate", "transaction")
     assert (done.returncode, done.stderr) == (0, "")
+    assert pooled.service.request("POST", FEATURES, {"name": "flag-of-users"}, HEADERS).status == 201
     done = pooled.pooler.command("demo", "transaction", "--use-database-url")
     assert done.returncode == 1
     assert done.stderr.startswith("Error: This database is not empty: it has users, projects or flags.")
