@@ -64,7 +64,9 @@ def test_production_asks_once_and_cancel_changes_nothing(reader: Window, project
     reader.find("switch", switch)
     reader.run("document.getElementById('switch-production').focus()")
     reader.press("Space")
-    reader.wait_for(IN_DIALOG, lambda text: "Switch on in production?" in text and "usually within 15 seconds" in text)
+    reader.wait_for(
+        IN_DIALOG, lambda text: "Switch on in production?" in text and "You can undo it in the next 10 seconds" in text
+    )
     assert reader.focused() == "Cancel"
     reader.press("Enter")
     assert (reader.run(IN_DIALOG), is_on(project, "production")) == ("", False)
