@@ -32,7 +32,7 @@ def get_account() -> Response:
     """
     with connection() as conn:
         actor = require(conn)
-        body = accounts.get(conn, actor.user_id, credentials(request)[0])
+        body = actor.account or accounts.get(conn, actor.user_id)
     return json_response(body)
 
 

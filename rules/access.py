@@ -74,6 +74,8 @@ class Actor:
     token_expires_at: datetime | None = None
     # The id of the API token of the request. None without an API token.
     token_id: int | None = None
+    # The Me record of the API token of the request, as JSON text. None without an API token.
+    account: str | None = None
     # The event that the request undoes, for its own events.
     undoes: int | None = None
     # The change request that is applied, for the events of its changes.
@@ -167,6 +169,7 @@ def require(
         visible,
         caller["token_expires_at"],
         caller["key_id"],
+        caller.get("account"),
     )
 
 

@@ -36,29 +36,8 @@ GET: LiteralString = f"""
      WHERE id = %(user_id)s
 """
 
-# Our choice: the user in this record has only the fields that API tokens share with users.
-GET_KEY = """
-    SELECT json_build_object(
-               'user', json_build_object(
-                   'id', -42,
-                   'isAPI', true,
-                   'username', name,
-                   'loginAttempts', 0,
-                   'seenAt', iso(seen_at),
-                   'createdAt', iso(created_at),
-                   'scimId', NULL),
-               'permissions', json_build_array(json_build_object('permission', 'ADMIN')),
-               'feedback', json_build_array(),
-               'splash', json_build_object())::text
-      FROM api_keys
-     WHERE digest = %(key)s
-"""
-
-
-def get(conn: Connection, user_id: int | None, key: bytes | None) -> str | None:
-    """Return the Me record of a user as JSON text. user_id None: that of the admin token with this SHA-256."""
-    if user_id is None:
-        return value(conn, GET_KEY, {"key": key})
+def get(conn: Connection, user_id: int | None) -> str | None:
+    """Return the Me record of a user as JSON text. API tokens have Actor.account."""
     return value(conn, GET, {"user_id": user_id})
 
 

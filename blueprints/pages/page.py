@@ -133,7 +133,7 @@ def require_reader(
 
 def set_reader(conn: Connection, actor: Actor, project: str | None = None) -> Reader:
     """Return the user who reads the page. page() shows their name and the menu."""
-    record = json.loads(account.get(conn, actor.user_id, None) or "{}")
+    record = json.loads(account.get(conn, actor.user_id) or "{}")
     shown = json.loads(banners.list_all(conn))["banners"]
     protected = {(project, environment) for environment in actor.protected}
     who = {"via": g.caller.via, "id": g.caller.id, "actor": actor, "protected": protected}
