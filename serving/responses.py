@@ -94,7 +94,8 @@ def etag_response(
         response = Response(text(), mimetype="application/json")
     response.headers["ETag"] = etag
     response.headers["Vary"] = "Accept-Encoding"
-    response.headers["Cache-Control"] = "no-cache"
+    # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
+    response.headers["Cache-Control"] = "private, no-cache"
     if age is not None:
         response.age = age
     return response

@@ -31,8 +31,6 @@ def list_client_features() -> Response:
     document, age = client_features.document(token, environment, payload, inline=inline)
     response = etag_response(document.etag, lambda: document.text, lambda: document.gzipped, age=age, replaces=True)
     response.headers["Vary"] = "Accept-Encoding, Unleash-Client-Spec"
-    # Our choice: caches that many clients share must not keep it, because the flags depend on the token.
-    response.headers["Cache-Control"] = "private, no-cache"
     return response
 
 

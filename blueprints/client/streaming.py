@@ -26,9 +26,7 @@ def get_client_delta() -> Response:
     new, age = snapshot(token, environment_of(token, payload["environment"]), payload)
     old = snapshots().before(new, request.if_none_match.as_set(include_weak=True))
     gzipped = (lambda: new.gzipped) if old is None else None
-    response = etag_response(f'"{new.etag}"', lambda: new.changes_since(old).encode(), gzipped, age=age, replaces=True)
-    response.headers["Cache-Control"] = "private, no-cache"
-    return response
+    return etag_response(f'"{new.etag}"', lambda: new.changes_since(old).encode(), gzipped, age=age, replaces=True)
 
 
 @bp.get("/api/client/streaming")

@@ -133,7 +133,7 @@ def test_etag_depends_on_the_user(world: World, web: Caller, method: str) -> Non
         response = ask("7", unchanged)
         assert (response.status_code, response.data, response.headers["ETag"]) == (304, b"", etag)
     for response in (first, ask("7", etag)):
-        assert response.headers["Cache-Control"] == "no-cache"
+        assert response.headers["Cache-Control"] == "private, no-cache"
         assert response.headers["Vary"] == "Accept-Encoding, Origin"
     # Another user with the same flags has the same ETag.
     assert ask("9", ask("8").headers["ETag"]).status_code == 304

@@ -249,7 +249,7 @@ def test_etag_depends_on_the_user(world: World, app_token: Caller) -> None:
     for given in (etag, f'{etag[:-1]}-gzip"'):
         unchanged = ask("7", given)
         assert (unchanged.status_code, unchanged.data, unchanged.headers["ETag"]) == (304, b"", etag)
-    assert first.headers["Cache-Control"] == unchanged.headers["Cache-Control"] == "no-cache"
+    assert first.headers["Cache-Control"] == unchanged.headers["Cache-Control"] == "private, no-cache"
 
 
 def test_only_projects_of_the_token_exist(world: World) -> None:
