@@ -38,9 +38,10 @@ graceful_timeout = chosen["STATEMENT_TIMEOUT_SECONDS"] + 2 * chosen["WAIT_SECOND
 keepalive = 5
 limit_request_line = 8190
 # By default, gunicorn trusts headers about the path and the scheme if the client is on the same machine. Behind a proxy
-# on the same machine, all clients seem to be.
+# on the same machine, all clients seem to be. There are no such headers here, so "*" only saves comparing addresses.
 forwarder_headers = ""
 secure_scheme_headers = {}
+forwarded_allow_ips = "*"
 control_socket_disable = True
 errorlog = "-"
 loglevel = "warning"
