@@ -33,8 +33,8 @@ IS_EMPTY = """
 LOCK = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"
 COUNTS = """
     SELECT format('%s users, %s projects, %s flags, %s events',
-                  (SELECT count(*) FROM users), (SELECT count(*) FROM projects),
-                  (SELECT count(*) FROM flags), (SELECT count(*) FROM events))
+                  (SELECT count(*) FROM users), (SELECT count(*) FROM projects WHERE archived_at IS NULL),
+                  (SELECT count(*) FROM flags WHERE archived_at IS NULL), (SELECT count(*) FROM events))
 """
 GET_SIGNUP_LINK: LiteralString = f"SELECT {signup_tokens.URL} FROM signup_tokens WHERE name = 'New colleagues'"
 

@@ -14,7 +14,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from psycopg.rows import DictRow
 
-from operations import health_check
+from operations import health_check, start
 from operations.commands.database import database_url
 from operations.commands.output import say
 from operations.misspelt_settings import misspelt
@@ -149,6 +149,8 @@ def service_finding(config: Config) -> Finding:
         status = health_check.ask(config["HOST"], config["PORT"])
     except ConnectionRefusedError:
         advice = "Start the service, or set HOST and PORT to those of the running service."
+        if last := start.kept_address(config):
+            advice += f" The one on this data folder was started last at {last}."
         return WARN, "service", f"Nothing answers at {address}. {advice}"
     except (OSError, HTTPException) as error:
         return FAIL, "service", f"{address} does not respond: {error}. If the service runs, restart it."

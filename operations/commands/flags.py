@@ -1,5 +1,6 @@
 """flags flag: list flags, switch them on and off, and roll them out in steps."""
 
+import shlex
 from dataclasses import asdict
 from typing import Any
 
@@ -100,7 +101,8 @@ def plan(name: str, environment: str, steps: tuple[str, ...], *, stop: bool, ski
         found = [asdict(step) for plan in read_plans(conn, locked)[1] for step in plan.steps]
     show(found, {"id": "ID", "percent": "PERCENT", "at": "FROM", "reached": "REACHED"}, as_json=False)
     if found and not locked["enabled"]:
-        click.echo(f"{name} is off for everybody in {environment}. Switch it on with ./flags flag on.", err=True)
+        command = f"./flags flag on {shlex.quote(name)} --environment {shlex.quote(environment)}"
+        click.echo(f"{name} is off for everybody in {environment}. Switch it on with {command}.", err=True)
 
 
 def step_of(text: str) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def restore(conn: Connection, url: str, path: Path, *, replace: bool) -> None:
     if migrate.version(conn) == 0:
         migrate.require_empty(conn)
     elif not replace:
-        advice = "Use an empty database, or --replace to delete the instance."
+        advice = "Use an empty database. To delete the instance first, use --replace (REPLACE=yes with make restore)."
         raise DatabaseProblem(f"The database already contains an instance. {advice}")
     # Our choice: a restore does not replace an instance in use.
     elif migrate.is_in_use(conn):

@@ -117,7 +117,7 @@ def test_a_flag_is_rolled_out_in_steps(line, admin):
     assert plan("--skip").count("True") == 2
     assert plan().count("True") == 2
     plan("--step", "60@now", "--step", "70@2099-12-02T09:00:00Z", "--replaces", old)
-    assert "ramp is off for everybody in production." in line.run(*whole).stderr
+    assert "Switch it on with ./flags flag on ramp --environment production." in line.run(*whole).stderr
     line.does("flag", "on", "ramp", "--environment", "production")
     assert line.run(*whole).stderr == ""
     assert plan("--stop").count("\n") == 1

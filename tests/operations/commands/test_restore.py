@@ -42,7 +42,8 @@ def make_dump(line, path, *options):
 
 def test_an_instance_is_not_replaced_without_the_option(line, file):
     assert line.refuses("restore", str(file)) == (
-        "The database already contains an instance. Use an empty database, or --replace to delete the instance."
+        "The database already contains an instance. Use an empty database. "
+        "To delete the instance first, use --replace (REPLACE=yes with make restore)."
     )
 
 
@@ -190,7 +191,7 @@ def test_the_dump_of_another_program_replaces_nothing(line, empty, tmp_path):
 # Applications
 
 
-def test_applications_get_current_flags_after_a_restore(line, empty, tmp_path):
+def test_applications_get_current_flags_after_a_restore(own, empty, tmp_path):
     flags, features = "/api/admin/projects/default/features", "/api/client/features"
 
     def switch(app, flag, state):
@@ -202,21 +203,21 @@ def test_applications_get_current_flags_after_a_restore(line, empty, tmp_path):
         enabled = {flag["name"]: flag["enabled"] for flag in document["features"]}
         return enabled, document["meta"]["revisionId"], response.headers["ETag"]
 
-    admin = Caller(line.app, ADMIN_KEY)
+    admin = Caller(own.app, ADMIN_KEY)
     body = {"type": "client", "tokenName": "test", "environment": "development"}
     secret = admin.post("/api/admin/api-tokens", json=body).get_json()["secret"]
     for flag in ("first", "second"):
         assert admin.post(flags, json={"name": flag}).status_code == 201
-    line.does("backup", str(tmp_path / "x"))
-    switch(line.app, "first", "on")
-    before, revision, etag = poll(line.app)
+    own.does("backup", str(tmp_path / "x"))
+    switch(own.app, "first", "on")
+    before, revision, etag = poll(own.app)
     assert before == {"first": True, "second": False}
     # The same service goes on, and there is a new one. The next change raises the revision to the same number.
-    line.app.extensions["database"].close()
-    line.does("restore", "--replace", str(tmp_path / "x"))
+    own.app.extensions["database"].close()
+    own.does("restore", "--replace", str(tmp_path / "x"))
     empty.does("restore", str(tmp_path / "x"))
     assert poll(empty.app, **{"If-None-Match": etag})[0] == {"first": False, "second": False}
-    for app in (line.app, empty.app):
+    for app in (own.app, empty.app):
         switch(app, "second", "on")
         assert poll(app, **{"If-None-Match": etag})[:2] == ({"first": False, "second": True}, revision)
 
