@@ -141,8 +141,8 @@ STATEMENTS: dict[tuple[bool, bool, bool], LiteralString] = {
     for lists in (False, True)
 }
 
-# An API token has no roles, so its statement is short. account: its Me record, so that a script that only asks who it is
-# costs one statement. Our choice: the user in this record has only the fields that API tokens share with users.
+# An API token has no roles, so its statement is short. account: its Me record, which saves GET /api/admin/user a second
+# statement. Our choice: the user in this record has only the fields that API tokens share with users.
 OF_API_KEY = """
     WITH credential AS (
         SELECT *, kind = 'admin' AS is_admin

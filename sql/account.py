@@ -36,6 +36,7 @@ GET: LiteralString = f"""
      WHERE id = %(user_id)s
 """
 
+
 def get(conn: Connection, user_id: int | None) -> str | None:
     """Return the Me record of a user as JSON text. API tokens have Actor.account."""
     return value(conn, GET, {"user_id": user_id})

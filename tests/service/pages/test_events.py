@@ -33,6 +33,12 @@ def says(**fields: Any) -> list[tuple[str, str]]:
     return [(word.text or "", word.kind) for word in sentence({"type": "feature-created", **empty, **fields})]
 
 
+def test_new_password_is_not_a_change_of_the_user() -> None:
+    user = {"id": 7, "name": "Ada"}
+    assert says(type="user-updated", data=user, preData=user)[0] == ("set the password of the user ", "")
+    assert says(type="user-updated", data=user, preData=user | {"name": "A"})[0] == ("changed the user ", "")
+
+
 def test_page_says_what_happened_with_links(alice: Caller, victor: Caller, world: World) -> None:
     assert "Each change of a flag or a project will appear here." in open_page(victor, "/events").text
     world.flag("checkout")
