@@ -71,6 +71,8 @@ def insert(conn: Connection, integration: Mapping[str, Any], editor: int | None)
 
 
 # An integration that is disabled gives up what is waiting.
+# Waiting deliveries are repeated at once, because the change may be the repair. A claim lasts a minute at most: what
+# blocks an integration for longer is the pause after a failure, or a time from before the clock was set back.
 UPDATE: LiteralString = f"""
     WITH given_up AS (
         UPDATE deliveries
@@ -78,10 +80,20 @@ UPDATE: LiteralString = f"""
                state_details = 'Gave up: the integration was disabled',
                details = coalesce(details, '{{"attempts": 0, "status": null, "milliseconds": null, "host": null}}')
          WHERE integration_id = %(id)s AND next_at IS NOT NULL AND NOT %(enabled)s
+    ),
+    repeated AS (
+        UPDATE deliveries
+           SET next_at = statement_timestamp()
+         WHERE integration_id = %(id)s AND next_at > statement_timestamp() AND %(enabled)s
     )
     UPDATE integrations
        SET description = %(description)s, enabled = %(enabled)s, parameters = %(parameters)s, events = %(events)s,
-           projects = %(projects)s, environments = %(environments)s, editor_id = %(editor)s
+           projects = %(projects)s, environments = %(environments)s, editor_id = %(editor)s,
+           blocked_until = CASE
+               WHEN failing_since IS NULL AND blocked_until < statement_timestamp() + interval '1 minute'
+               THEN blocked_until
+               ELSE statement_timestamp()
+           END
      WHERE id = %(id)s
     RETURNING {LOGGED}
 """

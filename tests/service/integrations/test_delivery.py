@@ -110,6 +110,37 @@ def test_wait_doubles_up_to_an_hour(receiver, subscribe, create, deliver, conn):
         assert wait * 0.79 <= found <= wait * 1.21
 
 
+def save(caller, integration, receiver):
+    """Save an integration as it is."""
+    body = {name: integration[name] for name in ("provider", "enabled", "events", "projects", "environments")}
+    body["parameters"] = {"url": receiver.url}
+    assert caller.put(f"/api/admin/addons/{integration['id']}", json=body).status_code == 200
+
+
+def test_saved_integration_repeats_at_once(alice, receiver, subscribe, create, deliver):
+    integration = subscribe()
+    receiver.answers = [status(500)]
+    create("checkout")
+    assert deliver() == 1
+    assert deliver() == 0
+    save(alice, integration, receiver)
+    assert deliver() == 1
+    assert deliver(later=True) == 0
+
+
+def test_saved_integration_ignores_a_time_from_before_the_clock_was_set_back(
+    alice, receiver, subscribe, create, deliver, conn
+):
+    integration = subscribe()
+    create("checkout")
+    ahead = "clock_timestamp() + interval '3 hours'"
+    conn.execute(f"UPDATE deliveries SET next_at = {ahead}")
+    conn.execute(f"UPDATE integrations SET blocked_until = {ahead}")
+    assert deliver() == 0
+    save(alice, integration, receiver)
+    assert deliver() == 1
+
+
 def test_later_events_wait_until_the_fifth_failure(receiver, subscribe, create, deliver):
     subscribe()
     receiver.answers = [status(500)] * 5
