@@ -62,7 +62,7 @@ def prepare_database(url: str, config: Mapping[str, Any]) -> FirstStart | None:
                 print(message, file=sys.stderr, flush=True)
             return None
     except psycopg.Error as error:
-        raise migrate.DatabaseProblem(f"The database cannot be set up: {migrate.reason(error)}.") from None
+        raise migrate.DatabaseProblem(f"The database cannot be set up: {migrate.reason_and_advice(error)}") from None
 
 
 def create_administrator(conn: Connection, config: Mapping[str, Any]) -> FirstStart:

@@ -22,7 +22,8 @@ try:
     from operations.commands import program
     from serving import settings
 except ImportError as error:
-    sys.exit(f"The packages cannot be loaded: {error}. Run make clean, then make install.")
+    advice = "Run make clean, then make install, or make install-embedded without a PostgreSQL of your own."
+    sys.exit(f"The packages cannot be loaded: {error}. {advice}")
 
 
 def main() -> None:

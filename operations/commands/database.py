@@ -102,7 +102,7 @@ def one_line() -> Iterator[None]:
     except HTTPException as error:
         raise click.ClickException(cell(error.description)) from None
     except DATABASE_ERRORS as error:
-        message = FIXABLE.get(type(error)) or f"Database error: {migrate.reason(error)}."
+        message = FIXABLE.get(type(error)) or f"Database error: {migrate.reason_and_advice(error)}"
         raise click.ClickException(message) from None
 
 

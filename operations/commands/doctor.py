@@ -46,7 +46,6 @@ FREE_DISK_FAIL = 100 * 2**20
 PRUNE_SLACK = 2
 # Common passwords of at least 12 characters. Shorter passwords are always reported.
 KNOWN_PASSWORDS = {"administrator", "featureflags"}
-GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 
 
 @click.command()
@@ -221,9 +220,9 @@ def schema_findings(conn: Connection, config: Config) -> Iterator[Finding]:
     role, unreadable, unwritable = privileges["role"], privileges["unreadable"], privileges["unwritable"]
     for verb, tables in (("read", unreadable), ("insert into", unwritable)):
         if tables:
-            yield FAIL, "privileges", f"The role {role} cannot {verb} {tables}. {GRANT}"
+            yield FAIL, "privileges", f"The role {role} cannot {verb} {tables}. {migrate.GRANT}"
     if privileges["changes_events"]:
-        yield WARN, "privileges", f"The role {role} can change or delete events. {GRANT}"
+        yield WARN, "privileges", f"The role {role} can change or delete events. {migrate.GRANT}"
     try:
         migrate.require_current(conn)
     except DatabaseProblem as error:

@@ -13,6 +13,7 @@ from sql import locks
 from sql.database import APPLICATION_NAME, Connection, connect, run, value
 from sql.database.schema_version import SCHEMA, VERSION, version
 
+GRANT = "Run deploy/grants.sql (docs/how-to/deploy.md)."
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK: LiteralString = f"SELECT pg_advisory_xact_lock({locks.MIGRATION})"
 TRY_LOCK: LiteralString = f"SELECT pg_try_advisory_xact_lock({locks.MIGRATION})"
@@ -114,11 +115,16 @@ def reason(error: psycopg.Error) -> str:
     return line or type(error).__name__
 
 
+def reason_and_advice(error: psycopg.Error) -> str:
+    """Return reason() as a sentence, and where to look if the role lacks a privilege."""
+    advice = " Run ./flags doctor, and read docs/how-to/deploy.md." if isinstance(error, InsufficientPrivilege) else ""
+    return f"{reason(error)}.{advice}"
+
+
 def require_schema(conn: Connection) -> None:
     """Raise DatabaseProblem if the role cannot use the schema, which then seems to be empty."""
     if value(conn, "SELECT current_schema() IS NULL AND to_regnamespace('public') IS NOT NULL"):
-        advice = "Run deploy/grants.sql (docs/how-to/deploy.md)."
-        raise DatabaseProblem(f"The role {conn.info.user} cannot use the schema. {advice}")
+        raise DatabaseProblem(f"The role {conn.info.user} cannot use the schema. {GRANT}")
 
 
 def require_current(conn: Connection, needed: int = VERSION) -> None:
