@@ -1,6 +1,6 @@
 """Change requests in words: whom one waits for, and what each of its changes would do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -34,11 +34,13 @@ TEXTS: dict[str, tuple[str, str, Callable[[Any, Any, Json], Any]]] = {
 }
 
 
-def waits(request: Json) -> str:
-    """Return for whom or what a change request waits, or an empty text."""
+def waits(request: Json, own: Collection[int]) -> str:
+    """Return for whom or what a change request waits, or an empty text. own: ids of those for the reader."""
     missing = request["minApprovals"] - len(request["approvals"])
     if request["state"] == "Scheduled" and request["schedule"]["status"] != "pending":
         return request["schedule"]["reason"]
+    if request["id"] in own:
+        return "Waits for your approval." if request["state"] == "In review" else "Waits for you to apply it."
     return {
         "Draft": "Only you see it.",
         "In review": f"Waits for {quantity(missing, 'approval')} by others.",

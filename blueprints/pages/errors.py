@@ -25,7 +25,11 @@ TITLES = {
     500: "Something went wrong",
     503: "The service is not available",
 }
-NOT_FOUND = "Check the address. The page may have been deleted, or you may not be permitted to see it."
+# What a page says instead of a message of the API.
+MESSAGES = {
+    PLAIN_MESSAGES[404]: "Check the address. The page may have been deleted, or you may not be permitted to see it.",
+    "You lack the permission ADMIN.": "Only administrators can see it.",
+}
 # Unknown addresses below these have the error body of the API, also for browsers.
 API_ROOTS = {"api", "auth", "invite", "ofrep"}
 
@@ -84,13 +88,12 @@ def as_page(response: Response) -> Response:
         # The page has the menu too, if a user reads it.
         with suppress(HTTPException, psycopg.Error), connection() as conn:
             require_reader(conn)
-    message = NOT_FOUND if error["message"] == PLAIN_MESSAGES[404] else error["message"]
     title = TITLES.get(response.status_code, TITLES[400])
     shown = page(
         "error.html",
         response.status_code,
         title=title,
-        message=message,
+        message=MESSAGES.get(error["message"], error["message"]),
         error_id=error["id"],
         retry=response.status_code == 503,
         # The flag may have moved to another project.

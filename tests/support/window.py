@@ -66,6 +66,10 @@ class Window(Browser):
     def prefer(self, scheme: str) -> None:
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
+    def touch(self, on: bool) -> None:
+        """Switch between a finger and a mouse."""
+        self.cdp("Emulation.setTouchEmulationEnabled", enabled=on)
+
     def switch_scripts(self, on: bool) -> None:
         self.cdp("Emulation.setScriptExecutionDisabled", value=not on)
 
@@ -137,7 +141,7 @@ class Window(Browser):
         """Answer the question of a dialog with yes, and return its text."""
         self.wait_for(QUESTION, bool)
         question = self.run(QUESTION)
-        self.run("document.querySelector('#question .main').click()")
+        self.run("document.querySelector('#question [value=yes]').click()")
         return question
 
     def go_back(self) -> None:
@@ -184,6 +188,7 @@ class Window(Browser):
         self.switch_scripts(True)
         self.resize(1280)
         self.prefer("light")
+        self.touch(on=False)
 
     # --- Commands -----------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,13 @@ class RampStep(Body):
 
     example: ClassVar = {"percent": 50, "at": "2031-12-02T08:00:00Z"}
 
-    percent = Integer(min=1, max=100, required=True, description="Share of users, more than that of the step before.")
+    percent = Integer(
+        min=1,
+        max=100,
+        required=True,
+        error_messages={"null": "must be from 1 to 100"},
+        description="Share of users, more than that of the step before.",
+    )
     at = DateTime(description="When the step begins, after the step before. By default, now.")
 
 

@@ -116,12 +116,13 @@ const counted = (form, text) => form.dataset.selected ? text.replace("#", select
 
 // Ask the question of a form, if it has one. Return whether the form may be sent.
 function confirmed(form) {
-  const { confirm, title, yes, production } = form.dataset;
+  const { confirm, title, yes, production, send: method } = form.dataset;
   if (!confirm) return true;
   const dialog = $("#question");
   const button = $("button", dialog);
   button.textContent = counted(form, yes || $("button:not([type=button])", form).textContent.trim());
-  for (const element of [dialog, button]) element.classList.toggle("production", production !== undefined);
+  dialog.className = production === undefined ? "" : "production";
+  button.className = method === "DELETE" || $(".bad", form) ? "bad" : `main ${dialog.className}`;
   $("h2", dialog).textContent = title ? counted(form, title) : `${button.textContent}?`;
   $("p", dialog).textContent = counted(form, confirm);
   $("ul", dialog).replaceChildren(...(form.dataset.selected ? selection() : []).map((box) => make("li", { textContent: `${box.value}: ${box.dataset.risk}` })));
@@ -255,8 +256,7 @@ async function refresh(form) {
   for (const id of open) byId(id)?.setAttribute("open", "");
   prepare($("main"));
   const control = byId(focused);
-  const closed = control?.closest(".menu:not([open])");
-  (closed?.firstElementChild ?? control ?? $("main")).focus({ preventScroll: true });
+  (control?.closest(".menu:not([open])")?.firstElementChild ?? control ?? $("main")).focus({ preventScroll: true });
 }
 
 // Times in the zone of the reader, in texts and in fields.
@@ -272,7 +272,7 @@ function prepare(part) {
     showUTC(field);
   }
   for (const list of $$("table[data-list=variants]", part)) weigh(list);
-  $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest" });
+  $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 document.addEventListener("DOMContentLoaded", () => {

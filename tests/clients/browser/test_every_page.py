@@ -31,6 +31,8 @@ for (const dialog of document.querySelectorAll('dialog:not([open])')) {
 }
 // The focus is in a dialog at the end, and the head of a table, which stays in sight, covers a row.
 scrollTo(0, 0);
+// The buttons at the end of a long form stay in sight too.
+for (const foot of document.querySelectorAll('.foot')) foot.style.position = 'static';
 """
 RUN = """
 const result = await axe.run(document, { runOnly: { type, values }, resultTypes: ['violations'], preload: false });
@@ -43,6 +45,28 @@ for (const menu of menus) { menu.removeAttribute('name'); menu.open = true; }
 if (menus.length === 0) return [];
 const result = await axe.run(menus, { runOnly: { type: 'tag', values }, rules: { 'target-size': { enabled: false } } });
 return result.violations.flatMap((violation) => violation.nodes.map((node) => `${violation.id}: ${node.target}`));
+"""
+# Menus of the page that open outside the window.
+OPENED_OUTSIDE = """
+return [...document.querySelectorAll('.menu')].filter((menu) => menu.checkVisibility()).filter((menu) => {
+    menu.open = true;
+    const { left, right } = menu.lastElementChild.getBoundingClientRect();
+    menu.open = false;
+    return left < 0 || right > document.documentElement.clientWidth;
+}).map((menu) => menu.outerHTML);
+"""
+# Controls that a finger hits on less than 40 pixels. A label, or what is drawn around a box, counts.
+SMALL = """
+const links = 'a.button, a.chip, nav:not([aria-label=Path]) a';
+const controls = `button, summary, select, textarea, input:not([type=hidden]), ${links}`;
+return [...document.querySelectorAll(controls)].filter((element) => {
+    if (!element.checkVisibility() || element.closest('.vh, dialog, .stops')) return false;
+    element.scrollIntoView({ block: 'center', inline: 'center' });
+    const shown = element.closest('label') ?? element;
+    const { left, top, width, height } = shown.getBoundingClientRect();
+    const hits = (x, y) => shown.contains(document.elementFromPoint(left + width / 2 + x, top + height / 2 + y));
+    return !(width >= 40 || hits(-19, 0) && hits(19, 0)) || !(height >= 40 || hits(0, -19) && hits(0, 19));
+}).map((element) => element.outerHTML);
 """
 STATUS = "return performance.getEntriesByType('navigation')[0].responseStatus"
 # Addresses on the page that lead out of the path of the service.
@@ -111,6 +135,7 @@ def test_a_page_has_no_fault(
     window.visit(example.path.format(**paths))
     assert window.run(STATUS) == example.status
     assert window.run(OUTSIDE) == []
+    assert window.run(OPENED_OUTSIDE) == []
     # The policy of the page allows what drivers do.
     window.run(f"{OPEN}{axe()}\nwindow.axe = axe;")
     assert violations(window) == []
@@ -119,10 +144,28 @@ def test_a_page_has_no_fault(
     assert violations(window, "color-contrast") == []
     window.resize(360)
     assert window.overflow() == 0
+    assert window.run(OPENED_OUTSIDE) == []
     assert violations(window, "target-size", "scrollable-region-focusable") == []
     assert window.run(f"return (async (values) => {{{MENUS}}})(...arguments)", WCAG) == []
     # Pages load nothing from other sites. Date fields have icons of the browser itself.
     assert [address for address in window.addresses() if not address.startswith((demo.origin, "data:"))] == []
+
+
+TOUCHED = (
+    *("/", "/projects/checkout", "/projects/checkout?type=release", "/projects/checkout/access", "/admin/import"),
+    *("/projects/checkout/compare?left=staging&right=production", "/admin/groups/{group}", "/admin/roles/{role}"),
+    "/projects/checkout/flags/{flag}",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TOUCHED)
+def test_finger_hits_every_control_of_a_phone(path: str, window: Window, demo_url: str, paths: dict[str, str]) -> None:
+    window.log_in(demo_url, "admin")
+    window.touch(on=True)
+    window.resize(390)
+    window.visit(path.format(**paths))
+    assert window.run(SMALL) == []
 
 
 @pytest.mark.slow

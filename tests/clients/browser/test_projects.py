@@ -196,7 +196,7 @@ def test_token_works_until_it_is_deleted_and_its_secret_is_shown_once(
 ) -> None:
     window.log_in(demo_url, OWNER)
     window.visit("/projects/checkout/tokens")
-    window.click("button", "New API token")
+    window.click("button", "Create API token")
     window.type("Name", "till #<b>7</b>")
     window.run(CHOOSE, "token-environment", "production")
     window.click("button", "Create API token")

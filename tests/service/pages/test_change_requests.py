@@ -49,6 +49,8 @@ def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     assert page.links[f"Change request {number}"] == f"{PAGE}/{number}"
     assert "In review Waits for your approval." in page.text
     assert page.links["Change requests 1"] == PAGE
+    assert "1 open change request, 1 of them waits for you" in page.text
+    assert "Waits for your approval." in open_page(people["reviewer"], f"{PAGE}/{number}").text
     assert open_page(people["reviewer"], "/events").links[str(number)] == f"{PAGE}/{number}"
     assert waiting(people["reviewer"]) == {"Change requests wait for you 1": PAGE}
     assert waiting(people["author"]) == waiting(people["applier"]) == {}
@@ -57,6 +59,8 @@ def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     team.move(number, "Approved")
     assert "Waits for you" not in open_page(people["reviewer"], PAGE).text
     assert "Approved Waits for you to apply it." in open_page(people["applier"], PAGE).text
+    assert "Waits for you to apply it." in open_page(people["applier"], f"{PAGE}/{number}").text
+    assert "Waits for somebody who may apply it." in open_page(people["reviewer"], f"{PAGE}/{number}").text
     assert waiting(people["applier"]) == {"Change requests wait for you 1": PAGE}
     assert open_page(people["author"], f"{PAGE}/closed").texts(".//tbody//td") == []
     team.move(number, "Applied")
