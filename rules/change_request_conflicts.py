@@ -92,11 +92,21 @@ def conflict(state: State, project: str, change: Change, defaults: Collection[in
             return "The flag was moved to another project."
         if flag["is_archived"]:
             return "The flag is archived."
-    for part, present in base_of(state, change).items():
-        if present != change["base"][part] and (part != "defaultStrategy" or change["flag_id"] in defaults):
-            what = "deleted" if present is None else "changed after this change was proposed"
+    for part, now in base_of(state, change).items():
+        if differs(now, change["base"].get(part, now)) and (part != "defaultStrategy" or change["flag_id"] in defaults):
+            what = "deleted" if now is None else "changed after this change was proposed"
             return f"The {NAMES[part]} {what}."
     return None
+
+
+def differs(present: Any, base: Any) -> bool:
+    """Return whether a part has changed, ignoring the fields that records got in a later version than their base."""
+    if isinstance(present, list) and isinstance(base, list):
+        return len(present) != len(base) or any(map(differs, present, base))
+    if not (isinstance(present, dict) and isinstance(base, dict) and base):
+        return present != base
+    fields = ((key, present.get(key), base.get(key)) for key in {*base, "project", "payload"})  # Absent if null.
+    return any(differs(now, then) if key == "variants" else now != then for key, now, then in fields)
 
 
 def is_switched(flag_id: int, changes: Sequence[Change]) -> bool:
