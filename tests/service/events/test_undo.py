@@ -6,7 +6,6 @@ import pytest
 
 from rules.access import SYSTEM
 from rules.undo import UNDO
-from sql.catalog import segments
 from sql.database import as_json
 from sql.people import roles
 from tests.support import fixtures
@@ -122,12 +121,10 @@ def alice(world: World) -> Caller:
     world.strategy(flag, strategy_id="one", sort_order=10, parameters=rollout)
     world.strategy(flag, strategy_id="two", sort_order=20, name="default")
     world.strategy(flag, strategy_id="off", sort_order=30, disabled=True)
-    segments.restore(
-        world.conn,
-        {"id": 1001, "name": "s", "description": None, "project": None, "constraints": [IN], "createdBy": "eve"}
-        | {"createdAt": "2026-01-02T03:04:05Z"},
-    )
-    return world.user("Alice", 1)
+    caller = world.user("Alice", 1)
+    send(caller, ("POST", "/api/admin/segments", {"name": "s", "constraints": [IN]}))
+    world.conn.execute("UPDATE segments SET id = 1001")
+    return caller
 
 
 def send(caller: Caller, call: Call, **names: Any) -> Any:
