@@ -68,6 +68,18 @@ def test_list_says_for_whom_a_request_waits(team: Team) -> None:
     assert f"Change request {number}" in open_page(people["author"], f"{PAGE}/closed").text
 
 
+def test_list_shows_stopped_schedules_with_their_reasons(team: Team, world: World) -> None:
+    stop = "UPDATE change_requests SET schedule_status = %s, schedule_reason = %s WHERE id = %s"
+    for status in ("suspended", "failed"):
+        world.conn.execute(stop, [status, f"Because it {status}.", team.sent("Approved", "Scheduled")])
+    team.sent("Approved", "Scheduled")
+    page = open_page(team.people["member"], PAGE)
+    assert page.texts(".//tbody//span[@class='state bad']") == ["Failed", "Suspended"]
+    assert page.texts(".//tbody//span[@class='state info']") == ["Scheduled"]
+    reasons = ["Failed Because it failed.", "Suspended Because it suspended."]
+    assert page.texts(".//tbody//td[@data-label='State']")[1:] == reasons
+
+
 def test_each_page_of_the_list_reads_its_requests_without_payloads(team: Team, world: World) -> None:
     number = team.sent("Cancelled")
     Team(world, "other").sent("Cancelled")

@@ -377,3 +377,9 @@ def test_export_is_refused_like_that_of_the_api(world: World, victor: Caller, al
     page = Page(send_form(alice, f"{PAGE}/export", 400))
     assert "environment: is required" in page.text
     assert open_page(alice, PAGE).all(".//*[@id='export']") == []
+
+
+def test_list_of_flags_shows_the_stage_of_each(world: World, alice: Caller) -> None:
+    world.flag("a")
+    sight(world, world.flag("b"), "now")
+    assert open_page(alice, PAGE).texts(".//tbody//td[@class='c-stage quiet']") == ["initial", "pre-live"]
