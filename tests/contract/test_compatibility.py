@@ -46,6 +46,17 @@ def test_every_operation_of_unleash_is_listed() -> None:
     assert known - set(listed("Every operation")) - set(listed("What is missing")) == set()
 
 
+def test_routes_that_are_not_in_unleash_are_named_below_the_tables(shared_app: Flask) -> None:
+    here = PAGE.read_text(encoding="utf-8").partition("## What is missing")
+    texts = re.findall(r"^(?!\|).*$", here[0] + SECTIONS["Every operation"], re.MULTILINE)
+    # … stands for the beginning of a path.
+    named = {without_names(path) for path in re.findall(r"`(?:[A-Z]+ )?(…?/[^`]*)`", "\n".join(texts))}
+    own = {operation.partition(" ")[2] for operation in set(served(shared_app)) - set(listed("Every operation"))}
+    ends = tuple(path[1:] for path in named if path.startswith("…"))
+    assert len(own) >= 10
+    assert {path for path in own - named if not path.endswith(ends)} == set()
+
+
 def test_no_operation_of_the_app_is_listed_as_missing(shared_app: Flask) -> None:
     missing = set(listed("What is missing"))
     assert missing
