@@ -21,7 +21,8 @@ from rules.dependencies import add_dependency, remove_dependencies
 from rules.flag_lifecycle import archive
 from rules.flags import NO_FLAG, lock_flag
 from rules.instance_limits import unique_or_409
-from rules.segments import change_segment, remove_segment
+from rules.refusals import refuse_used
+from rules.segments import PROJECT_PERMISSION, change_segment, remove_segment
 from rules.strategies import (
     add_strategies,
     change_order,
@@ -35,7 +36,7 @@ from rules.strategies import (
 )
 from rules.variants import replace_variants_in_environments
 from sql import access
-from sql.catalog import segments
+from sql.catalog import segment_strategies, segments
 from sql.database import Connection, rolled_back_transaction
 from sql.flags import core as flags
 from sql.flags import environments
@@ -71,9 +72,9 @@ ACTIONS: dict[str, type[Schema] | None] = {
 }
 # What happens to a flag that is on when the request leaves it no enabled strategy.
 SWITCHED_OFF = {"action": "updateEnabled", "payload": {"enabled": False}}
-# Actions in all environments.
-EVERYWHERE = ("archiveFeature", "addDependency", "deleteDependency")
-# The permission that a change of a segment of all projects needs.
+# Actions in all environments, and of segments, with the permissions of their direct operations.
+EVERYWHERE = {"archiveFeature": "DELETE_FEATURE"}
+EVERYWHERE |= dict.fromkeys(("addDependency", "deleteDependency"), "UPDATE_FEATURE_DEPENDENCY")
 OF_SEGMENTS = {"updateSegment": "UPDATE_SEGMENT", "deleteSegment": "DELETE_SEGMENT"}
 
 
@@ -107,7 +108,7 @@ def new_change(conn: Connection, actor: Actor, project: str, environment: str, c
         name = change.get("feature") or abort(400, "feature: is required")
         found = flags.list_by_name(conn, project, [name]) or abort(404, NO_FLAG)
         row |= {"feature_name": name, "flag_id": found[0]["id"]}
-        refuse_all([(row, refusal(conn, actor, project, environment, row))])
+        refuse_all([(row, refusal(conn, actor, project, environment, row, applies=False))])
     # The base is read first: if it changes during the check, that is a conflict.
     state = read_state(conn, project, environment, [row])
     row["base"] = base_of(state, row)
@@ -229,6 +230,8 @@ def change_of_segment(conn: Connection, actor: Actor, project: str, action: str,
     if segment is None or segment.get("project") not in (None, project):
         abort(404, "No segment has that id.")
     if action == "deleteSegment":
+        # Everybody who sees the project can read why this was refused, so it names no flags of private projects.
+        refuse_used("segment", segment_strategies.list_places(conn, payload["id"], project, 0))
         remove_segment(conn, actor, segment)
         return
     change = without_read_only(payload, lambda: segment) | {"project": segment.get("project")}
@@ -236,17 +239,28 @@ def change_of_segment(conn: Connection, actor: Actor, project: str, action: str,
         change_segment(conn, actor, segment, change)
 
 
-def refusal(conn: Connection, actor: Actor, project: str, environment: str, change: Change) -> str | None:
+# Our choice: approvals do not count beyond the environment. The author needs SKIP_CHANGE_REQUEST there, and the one who
+# applies the change also the permission to make it directly.
+def refusal(
+    conn: Connection, actor: Actor, project: str, environment: str, change: Change, *, applies: bool = True
+) -> str | None:
     """Return the permission that the actor lacks because a change reaches beyond the environment, or None."""
-    permission, places = OF_SEGMENTS.get(change["action"]), list[tuple[str, str]]()
-    if actor.is_admin or actor.user_id is None:
+    action, user_id, here = change["action"], actor.user_id, (project, environment)
+    if actor.is_admin or user_id is None or action not in OF_SEGMENTS | EVERYWHERE:
         return None
-    if permission:
-        segment = segments.get(conn, change["segment_id"], None) or "{}"
-        if "project" not in json.loads(segment) and not access.projects_permitting(conn, actor.user_id, permission):
-            return f"A change of a segment of all projects needs the permission {permission}."
-        places = access.list_protected(conn, actor.user_id, segment=change["segment_id"])
-    elif change["action"] in EVERYWHERE:
-        places = access.list_protected(conn, actor.user_id, projects=[project])
-    lacking = sorted({place[1] for place in places if place != (project, environment)})
-    return LACKS_SKIP.format(", ".join(lacking)) if lacking else None
+    where: Json = {"projects": [project]}
+    direct = [EVERYWHERE.get(action) or OF_SEGMENTS[action]]
+    if action in OF_SEGMENTS:
+        segment, where = segments.get(conn, change["segment_id"], None) or "{}", {"segment": change["segment_id"]}
+        if "project" not in json.loads(segment) and not access.projects_permitting(conn, user_id, *direct):
+            return f"A change of a segment of all projects needs the permission {direct[0]}."
+        direct.append(PROJECT_PERMISSION)
+    reached = [
+        sorted({place[1] for place in access.list_protected(conn, user_id, **where, free=free) if place != here})
+        for free in (False, True)
+    ]
+    if reached[0]:
+        return LACKS_SKIP.format(", ".join(reached[0]))
+    if applies and reached[1] and not any(project in access.projects_permitting(conn, user_id, one) for one in direct):
+        return f"It also changes flags in {', '.join(reached[1])}. It needs the permission {' or '.join(direct)}."
+    return None

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from psycopg.rows import DictRow
 
+from rules.strategy_parameters import changed_strategy
 from sql.database import Connection
 from sql.flags import environments, strategies, variants
 from sql.projects.change_request_actions import list_flags, list_segments
@@ -18,7 +19,9 @@ NAMES = {
     "strategy": "strategy was",
     "segments": "segments of the strategy were",
     "defaultStrategy": "default strategy was",
+    "stickiness": "default stickiness of the project was",
     "strategyIds": "order of the strategies was",
+    "positions": "order of the strategies was",
     "variants": "variants were",
     "parents": "dependencies were",
     "segment": "segment was",
@@ -59,17 +62,23 @@ def base_of(state: State, change: Change) -> Json:
     match change["action"]:
         case "updateEnabled" if payload["enabled"]:
             default = flag["default_strategy"] or {}
-            return {"defaultStrategy": [default, state.constraints(default.get("segments", ()))]}
+            segments = state.constraints(default.get("segments", ()))
+            return {"defaultStrategy": [default, segments]} | stickiness(flag, default or {"name": "flexibleRollout"})
         case "addStrategy":
-            return {"segments": state.constraints(payload.get("segments", ()))}
+            return {"segments": state.constraints(payload.get("segments") or ())} | stickiness(flag, payload)
         case "updateStrategy" | "deleteStrategy":
             present = next((one for one in flag["strategies"] if one["id"] == payload["id"]), None)
             if present is None:
                 return {"strategy": None}
             added = set(payload.get("segments") or ()) - set(present["segments"])
-            return {"strategy": {key: present[key] for key in CHANGEABLE}, "segments": state.constraints(sorted(added))}
+            filled = {key: payload[key] for key in ("name", "parameters") if payload.get(key) is not None}
+            return {
+                "strategy": {key: present[key] for key in CHANGEABLE},
+                "segments": state.constraints(sorted(added)),
+                **(stickiness(flag, changed_strategy(present, filled)) if filled else {}),
+            }
         case "reorderStrategy":
-            return {"strategyIds": [one["id"] for one in flag["strategies"]]}
+            return {"strategyIds": [one["id"] for one in flag["strategies"]], "positions": flag["positions"]}
         case "patchVariant":
             return {"variants": flag["variants"]}
         case "addDependency" | "deleteDependency":
@@ -78,6 +87,12 @@ def base_of(state: State, change: Change) -> Json:
             return {"segment": state.segments.get(change["segment_id"])}
         case _:
             return {}
+
+
+def stickiness(flag: Mapping[str, Any], strategy: Json) -> Json:
+    """Return the default stickiness of the project as part of a base, if it would become that of the strategy."""
+    is_filled = strategy["name"] == "flexibleRollout" and (strategy.get("parameters") or {}).get("stickiness") is None
+    return {"stickiness": flag["default_stickiness"]} if is_filled else {}
 
 
 def conflict(state: State, project: str, change: Change, defaults: Collection[int]) -> str | None:
@@ -92,9 +107,11 @@ def conflict(state: State, project: str, change: Change, defaults: Collection[in
             return "The flag was moved to another project."
         if flag["is_archived"]:
             return "The flag is archived."
-    for part, now in base_of(state, change).items():
-        if differs(now, change["base"].get(part, now)) and (part != "defaultStrategy" or change["flag_id"] in defaults):
-            what = "deleted" if now is None else "changed after this change was proposed"
+    for part, present in base_of(state, change).items():
+        # Bases of version 1.0.0 lack some parts. Switches have a base only for the default strategy.
+        is_same = present == change["base"].get(part, present)
+        if not is_same and (change["action"] != "updateEnabled" or change["flag_id"] in defaults):
+            what = "deleted" if present is None else "changed after this change was proposed"
             return f"The {NAMES[part]} {what}."
     return None
 
@@ -133,7 +150,8 @@ def side_effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set
         match change["action"]:
             case "addStrategy":
                 own[change["id"]] = not payload.get("disabled")
-            case "updateStrategy" if payload.get("disabled") is not None:
+            # null means false.
+            case "updateStrategy" if "disabled" in payload:
                 own[payload["id"]] = not payload["disabled"]
             case "deleteStrategy":
                 own.pop(payload["id"], None)

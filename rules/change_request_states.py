@@ -1,5 +1,6 @@
 """The states of change requests: the table of transitions, and what each does."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,10 +16,12 @@ from rules.change_requests import EMPTY, OFF, OPEN, change_event, enter, event, 
 from rules.refusals import quantity
 from sql import events
 from sql.database import Connection
-from sql.projects import change_request_rights, change_requests
+from sql.projects import change_request_lists, change_request_rights, change_requests
 from validators.catalog.constraints import utc_text
 
 Body = Mapping[str, Any]
+# Of one author in one project. Each costs time as long as it is open: on the pages of its flags, and when they change.
+MOST_OPEN = 100
 
 
 class Transition(NamedTuple):
@@ -59,6 +62,9 @@ def send(conn: Connection, actor: Actor, draft: DictRow, _: Body) -> None:
     if not was_sent(draft):
         events.record(conn, event("change-request-created", actor, draft, data=draft["logged"]))
         events.record(conn, *[change_event("change-added", actor, draft, one, one["logged"]) for one in changes])
+    others = {"project": draft["project_id"], "createdBy": [actor.user_id], "state": "IS:open", "limit": 0, "offset": 0}
+    if json.loads(change_request_lists.search(conn, None, actor.user_id, others))["total"] > MOST_OPEN:
+        raise Conflict(f"You have {MOST_OPEN} other open change requests in this project. Cancel some.")
     review_again(conn, actor, draft, min_approvals=draft["configured"])
 
 
@@ -105,7 +111,9 @@ def apply(conn: Connection, actor: Actor, request: DictRow, _: Body) -> None:
 
 def refuse_unapproved(conn: Connection, request: DictRow) -> None:
     """Raise 409 unless enough of those who approved a request may still do so."""
-    approvals, needed = change_requests.list_approvals(conn, request["id"]), request["min_approvals"]
+    approvals = change_requests.list_approvals(conn, request["id"])
+    # Our choice: a number that was raised after the request was sent counts, a lower one does not.
+    needed = max(request["min_approvals"], request["configured"] or 0)
     users = [approval["user_id"] for approval in approvals]
     found = change_request_rights.list_rights(conn, users, request["project_id"], request["environment"])
     valid = [may["user_id"] for may in found if may["may_review"]]
@@ -113,7 +121,7 @@ def refuse_unapproved(conn: Connection, request: DictRow) -> None:
         lost = ", ".join(approval["name"] for approval in approvals if approval["user_id"] not in valid)
         need = f"{quantity(needed, 'approval')} {'is' if needed == 1 else 'are'} needed"
         counts = f"{len(valid)} {'counts' if len(valid) == 1 else 'count'}"
-        raise Conflict(f"{need}, {counts}: {lost} may no longer approve.")
+        raise Conflict(f"{need}, {counts}{f': {lost} may no longer approve' if lost else ''}.")
 
 
 def schedule(conn: Connection, actor: Actor, request: DictRow, body: Body) -> None:

@@ -10,7 +10,7 @@ from rules.change_request_schedule import keep_schedule
 from rules.flag_lifecycle import note_potentially_stale
 from sql import deliveries
 from sql.database import connection, transaction
-from sql.projects import change_requests
+from sql.projects import change_request_lists
 from sql.tokens import api_tokens
 from validators.tokens.api_tokens import KINDS
 
@@ -32,7 +32,7 @@ def run_jobs() -> None:
 def keep_schedules(*, due: bool = True) -> None:
     """Apply the change requests whose time has come, or suspend others with conflicts, each in its own transaction."""
     with connection(limited=False) as conn:
-        pending = change_requests.list_pending(conn, due=due)
+        pending = change_request_lists.list_pending(conn, due=due)
     for request in pending:
         try:
             with transaction(limited=False) as conn:

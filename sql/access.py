@@ -245,19 +245,25 @@ LIST_PROTECTED: LiteralString = f"""
     SELECT project_id, environment
       FROM project_environments AS place
      WHERE (project_id = ANY(%(projects)s) OR (project_id, environment) IN (SELECT project_id, environment FROM used))
-       AND {NEEDS_REQUEST}
+       AND (%(free)s OR {NEEDS_REQUEST})
      ORDER BY project_id, environment
 """
 
 
 def list_protected(
-    conn: Connection, user_id: int | None, *, projects: Iterable[str] = (), segment: int | None = None
+    conn: Connection,
+    user_id: int | None,
+    *,
+    projects: Iterable[str] = (),
+    segment: int | None = None,
+    free: bool = False,
 ) -> list[tuple[str, str]]:
     """Return the project and environment of each place of projects, or a segment, with change requests for a user.
 
-    The places of a segment are those with strategies that have it.
+    The places of a segment are those with strategies that have it. free: the places without change requests too.
     """
-    found = rows(conn, LIST_PROTECTED, {"user_id": user_id, "projects": list(projects), "segment": segment})
+    params = {"user_id": user_id, "projects": list(projects), "segment": segment, "free": free}
+    found = rows(conn, LIST_PROTECTED, params)
     return [(row["project_id"], row["environment"]) for row in found]
 
 

@@ -18,8 +18,8 @@ TEXTS: dict[str, tuple[str, str, Callable[[Any, Any, Json], Any]]] = {
     "deleteStrategy": ("Delete a strategy", "strategy", lambda *_: None),
     "reorderStrategy": (
         "Change the order of strategies",
-        "strategyIds",
-        lambda _, places, __: [one["id"] for one in sorted(places, key=itemgetter("sortOrder"))],
+        "positions",
+        lambda before, places, _: (before or {}) | {one["id"]: one["sortOrder"] for one in places},
     ),
     "patchVariant": ("Change the variants of the flag", "variants", lambda _, payload, __: payload["variants"]),
     "archiveFeature": ("Archive the flag in all environments", "", lambda *_: None),
@@ -65,7 +65,7 @@ def describe_change(change: Json, flag: Json, names: Mapping[int, str]) -> Json:
         before, after = ({**one, "parameters": {**one["parameters"], "rollout": None}} for one in (before, after))
     if key in ("variants", "parents"):
         before, after = ({one.get("name") or one["feature"]: one for one in items or ()} for items in (before, after))
-    records = {} if key == "strategyIds" else {"preData": before, "data": after}
+    records = {} if key == "positions" else {"preData": before, "data": after}
     shown = "" if texts[0] == texts[1] else texts[0]
     return {"title": title, "before": shown, "after": texts[1], "preData": None, "data": None} | records
 
@@ -73,8 +73,10 @@ def describe_change(change: Json, flag: Json, names: Mapping[int, str]) -> Json:
 def text_of(key: str, record: Any, before: Any, names: Mapping[int, str]) -> str:
     """Return a part of the base, or what replaces it, in words. before: the part of the base."""
     match key:
-        case "strategyIds":
-            return ", ".join(str(before.index(one) + 1) if one in before else "?" for one in record)
+        case "positions":
+            both = (sorted((places or {}).items(), key=itemgetter(1)) for places in (before, record))
+            present, new = ([id for id, _ in places] for places in both)
+            return ", ".join(str(present.index(one) + 1) if one in present else "?" for one in new)
         case "variants":
             return ", ".join(f"{one['name']} {one['weight'] / 10:g} %" for one in record) or "none"
         case "parents":

@@ -30,14 +30,14 @@ def show_change_requests(project_id: str, *, is_open: bool = True) -> Response:
     """Show the open or the closed change requests of a project, and for whom they wait."""
     with connection() as conn:
         reader = require_reader(conn, project=project_id)
-        offset = load_query(ListQuery)["offset"]
+        offset, feature = (load_query(ListQuery)[name] for name in ("offset", "query"))
         project = read_tabs(conn, project_id, reader)
         project["env_types"] = types_of(conn, project_id)
         pager = {"limit": PAGE_SIZE, "offset": offset}
-        query = {"project": project_id, "state": "IS:open" if is_open else "IS:closed", **pager}
+        query = {"project": project_id, "state": "IS:open" if is_open else "IS:closed", "feature": feature, **pager}
         found = json.loads(change_request_lists.search(conn, reader.actor.viewer, reader.user_id, query))
         shown = {"people": names_of_people(conn, reader.actor), "is_open": is_open, "waits": waits, **pager}
-    return page("project/change_requests.html", project=project, found=found, **shown)
+    return page("project/change_requests.html", project=project, found=found, feature=feature, **shown)
 
 
 def types_of(conn: Connection, project_id: str) -> dict[str, str]:

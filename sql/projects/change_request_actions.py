@@ -16,7 +16,12 @@ LIST_FLAGS = """
            archived_at IS NOT NULL AS is_archived,
            deleted_at IS NOT NULL AS is_deleted,
            default_strategy,
+           (SELECT default_stickiness FROM projects WHERE projects.id = flags.project_id) AS default_stickiness,
            coalesce(enabled, false) AS enabled,
+           (SELECT coalesce(json_object_agg(id, sort_order ORDER BY created_at, id), '{}')
+              FROM strategies
+             WHERE flag_id = flags.id
+               AND environment = %(environment)s) AS positions,
            (SELECT coalesce(json_agg(json_build_object('feature', parents.name, 'enabled', links.enabled,
                                                        'variants', links.variants) ORDER BY parents.name), '[]')
               FROM flag_dependencies AS links
@@ -31,7 +36,10 @@ LIST_FLAGS = """
 
 
 def list_flags(conn: Connection, ids: Collection[int], environment: str) -> list[DictRow]:
-    """Return flags, also archived and deleted ones, with their state in the environment."""
+    """Return flags, also archived and deleted ones, with their state in the environment.
+
+    positions: the sort orders of their strategies by id, oldest first, which is the order of equal ones.
+    """
     return rows(conn, LIST_FLAGS, {"ids": list(ids), "environment": environment})
 
 

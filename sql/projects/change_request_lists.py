@@ -125,7 +125,7 @@ def list_actionable(
 
 
 LIST_OF_FLAG: LiteralString = f"""
-    SELECT id, environment, state, {TITLE} AS title
+    SELECT id, environment, state, {TITLE} AS title, count(*) OVER () AS total
       FROM change_requests
      WHERE project_id = %(project)s
        AND state IN ('In review', 'Approved', 'Scheduled')
@@ -135,12 +135,13 @@ LIST_OF_FLAG: LiteralString = f"""
               JOIN flags ON flags.id = flag_id
              WHERE feature_name = %(feature)s
                AND deleted_at IS NULL)
-     ORDER BY id
+     ORDER BY state = 'In review', id
+     LIMIT 5
 """
 
 
 def list_of_flag(conn: Connection, project: str, feature: str) -> list[DictRow]:
-    """Return id, environment, state and title of the requests that were sent and will change a flag when applied."""
+    """Return id, environment, state, title and total of the first five sent requests that will change a flag."""
     return rows(conn, LIST_OF_FLAG, {"project": project, "feature": feature})
 
 
@@ -164,6 +165,35 @@ def list_scheduled(conn: Connection, project: str, **wanted: Sequence[str]) -> s
     return value(conn, LIST_SCHEDULED, {"project": project, **wanted})
 
 
+# The clock asks every 30 s, or a minute after an error. Everything that causes a conflict records an event. What is
+# missed while the service is down is found when the request is applied.
+LIST_PENDING = """
+    WITH recent AS MATERIALIZED (
+        SELECT DISTINCT project, feature_name, type LIKE 'segment-%%' AS is_of_segment
+          FROM events
+         WHERE created_at > now() - interval '2 minutes'
+           AND type NOT LIKE 'change-%%'
+           AND type NOT LIKE '%%favorited'
+    )
+    SELECT id, project_id
+      FROM change_requests
+     WHERE schedule_status = 'pending'
+       AND (scheduled_at <= now()) = %(due)s
+       AND (%(due)s OR EXISTS (
+            SELECT FROM recent
+             WHERE recent.feature_name IS NULL AND (is_of_segment OR project = project_id)
+                OR EXISTS (
+                   SELECT FROM change_request_changes AS changes
+                    WHERE change_request_id = change_requests.id AND changes.feature_name = recent.feature_name)))
+     ORDER BY scheduled_at, id
+"""
+
+
+def list_pending(conn: Connection, *, due: bool) -> list[DictRow]:
+    """Return id and project_id of the scheduled requests whose time has come, or of others with recent changes."""
+    return rows(conn, LIST_PENDING, {"due": due})
+
+
 SEARCH: LiteralString = f"""
     WITH found AS MATERIALIZED (
         SELECT change_requests.*
@@ -172,6 +202,8 @@ SEARCH: LiteralString = f"""
          WHERE {VISIBLE}
            AND {NOT_HIDDEN}
            AND coalesce(%(project)s::text, project_id) = project_id
+           AND (%(feature)s = '' OR change_requests.id IN (
+                SELECT change_request_id FROM change_request_changes WHERE feature_name = %(feature)s))
            AND (%(createdBy)s::bigint[] IS NULL OR created_by_user_id = ANY(%(createdBy)s))
            AND coalesce(%(state)s::text = 'IS:open', {IS_OPEN}) = ({IS_OPEN})
     )
@@ -206,5 +238,7 @@ def search(conn: Connection, viewer: int | None, user_id: int | None, query: Map
     """Return {"changeRequests": [...], "total": n} of the projects that the caller sees as JSON text, newest first.
 
     query: as ChangeRequestSearch loads it. With a project, these are its requests, with minApprovals and approvals.
+    feature: only those that change this flag.
     """
-    return value(conn, SEARCH, {"project": None, "createdBy": None, "viewer": viewer, "user": user_id, **query})
+    everything = {"project": None, "feature": "", "createdBy": None}
+    return value(conn, SEARCH, everything | {"viewer": viewer, "user": user_id, **query})

@@ -114,20 +114,6 @@ def lock_open(conn: Connection, project: str | None, environment: str | None) ->
     return rows(conn, LOCK_OPEN, {"project": project, "environment": environment})
 
 
-LIST_PENDING = """
-    SELECT id, project_id
-      FROM change_requests
-     WHERE schedule_status = 'pending'
-       AND (scheduled_at <= now()) = %(due)s
-     ORDER BY scheduled_at, id
-"""
-
-
-def list_pending(conn: Connection, *, due: bool) -> list[DictRow]:
-    """Return id and project_id of the scheduled change requests whose time has come, or of the others."""
-    return rows(conn, LIST_PENDING, {"due": due})
-
-
 LIST_STOPPED = """
     SELECT id, project_id FROM change_requests WHERE schedule_status IN ('failed', 'suspended') ORDER BY id DESC
 """

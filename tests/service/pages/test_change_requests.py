@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rules.change_request_actions import EVERYWHERE
+from sql.flags import strategy_order
 from sql.people import roles
 from tests.support import fixtures, segments
 from tests.support.page import Page, open_page, text_of
@@ -178,6 +179,19 @@ def test_flag_page_names_the_requests_that_will_change_it(team: Team) -> None:
     text = "A change request is {1}: Change request {0} . It changes this flag in production when it is applied."
     assert said("shop-one") == [text.format(number, "in review")]
     assert said("shop-two") == []
+    others = [team.sent() for _ in range(6)]
+    team.move(others[-1], "Approved")
+    shown = [text.format(others[-1], "approved"), *(text.format(one, "in review") for one in (number, *others[:3]))]
+    assert said("shop-one") == shown
+    page = open_page(team.people["author"], "/projects/shop/flags/shop-one")
+    [more] = [link for link in page.all(".//p/a") if "more" in text_of(link)]
+    assert (text_of(more), more.get("href")) == ("and 2 more", "/projects/shop/change-requests?query=shop-one")
+    team.sent(changes=("two",))
+    listed = open_page(team.people["author"], more.get("href", ""))
+    assert listed.texts(".//p[@class='bar']/span") == ["7 open change requests of shop-one"]
+    assert len(listed.texts(".//td[@class='name']")) == 7
+    for one in others:
+        team.move(one, "Cancelled")
     team.move(number, "Approved")
     assert said("shop-one") == [text.format(number, "approved")]
     team.move(number, "Applied")
@@ -220,6 +234,28 @@ def test_strategy_is_shown_as_applying_stores_it(team: Team, world: World) -> No
     assert page.texts(".//ol[@class='panel lines']/li/div/span") == [text for _, _, text in changes]
     # Those of the old type go, and the new type gets its defaults.
     assert page.text.count("userIds 7 → not set share not set") == page.text.count("stickiness not set → random") == 2
+
+
+@pytest.mark.parametrize(
+    ("moved", "place", "text"),
+    [(0, 100, "1, 2, 3 → 2, 3, 1"), (0, 10, "1, 2, 3 → 2, 1, 3"), (2, 5, "1, 2, 3 → 3, 1, 2")],
+)
+def test_order_of_strategies_is_shown_as_applying_leaves_it(
+    team: Team, world: World, moved: int, place: int, text: str
+):
+    # The first is the newest one. Equal places are in the order of creation.
+    days = [f"2026-01-0{3 - number}" for number in range(3)]
+    ids = [
+        world.strategy(team.flags["two"], "production", sort_order=5 + 5 * number, created_at=day)
+        for number, day in enumerate(days)
+    ]
+    change = {"feature": "shop-two", "action": "reorderStrategy", "payload": [{"id": ids[moved], "sortOrder": place}]}
+    number = team.propose(change).json["id"]
+    page = open_page(team.people["author"], f"{PAGE}/{number}")
+    assert page.texts(".//ol[@class='panel lines']/li/div/span") == [f"Change the order of strategies : {text}"]
+    team.move(number, "In review", "Approved", "Applied")
+    order = strategy_order.ids(world.conn, team.flags["two"], "production")
+    assert ", ".join(str(ids.index(one) + 1) for one in order) == text[-7:]
 
 
 def test_share_of_a_rollout_is_only_in_the_sentence(team: Team, world: World) -> None:
@@ -403,6 +439,9 @@ def test_pages_say_why_a_button_is_left_out(team: Team, world: World, alice: Cal
 def test_request_that_reaches_other_protected_environments_has_no_button_to_apply(team: Team) -> None:
     number = team.propose({"feature": "shop-two", "action": "archiveFeature"}).json["id"]
     team.move(number, "In review", "Approved")
+    page = open_page(team.people["applier"], f"{PAGE}/{number}")
+    assert "You cannot apply it: It also changes flags in development. It needs the permission DELETE_FE" in page.text
+    team.world.member("shop", team.people["applier"])
     assert "Apply…" in open_page(team.people["applier"], f"{PAGE}/{number}").texts(".//button")
     protect_everywhere(team)
     page = open_page(team.people["applier"], f"{PAGE}/{number}")

@@ -83,8 +83,12 @@ def flags(world: World) -> None:
 
 @pytest.fixture
 def applier(world: World) -> Caller:
-    """A user without any permission for flags."""
-    return world.user("Paula")
+    """A user whose only permissions are for what all environments share."""
+    paula, role = world.user("Paula"), roles.insert(world.conn, "Keeper of all", type="custom")
+    for permission in ("DELETE_FEATURE", "UPDATE_FEATURE_DEPENDENCY", "UPDATE_PROJECT_SEGMENT"):
+        fixtures.allow(world.conn, role, permission)
+    world.member("default", paula, role)
+    return paula
 
 
 def without_ids(value: Any) -> str:
@@ -136,6 +140,7 @@ DEFAULT = ("POST", f"{PROJECT}/environments/production/default-strategy", ROLLOU
 DELETE = ("DELETE", "/api/admin/archive/f", None)
 SEGMENT = {"name": "Other", "constraints": [ASKED], "project": "default"}
 UPDATE = change("updateStrategy", {"id": "one", "title": "new", "segments": [1]})
+STICKY: list[Call] = [("PUT", PROJECT, {"name": "Default", "defaultStickiness": "random"})]
 # A change, later direct ones, and the conflict.
 CONFLICTS: dict[str, tuple[dict[str, Any], list[Call], str | None]] = {
     "archived": (DIRECT["on"][0], [DIRECT["archive"][1]], "The flag is archived."),
@@ -186,6 +191,24 @@ CONFLICTS: dict[str, tuple[dict[str, Any], list[Call], str | None]] = {
     "segment has another name": (DIRECT["add"][0], [("PUT", f"{SEGMENTS}/1", SEGMENT | {"constraints": []})], None),
     "default strategy": (DIRECT["on with the default"][0], [DEFAULT], f"The default strategy was {NEWER}"),
     "unneeded default strategy": (DIRECT["on"][0], [DEFAULT], None),
+    "stickiness of new strategy": (DIRECT["add"][0], STICKY, f"The default stickiness of the project was {NEWER}"),
+    "stickiness of parameters": (
+        change("updateStrategy", {"id": "one", "parameters": {"stickiness": None}}),
+        STICKY,
+        f"The default stickiness of the project was {NEWER}",
+    ),
+    "stickiness of the default strategy": (
+        DIRECT["on with the default"][0],
+        STICKY,
+        f"The default stickiness of the project was {NEWER}",
+    ),
+    "unneeded stickiness": (UPDATE, STICKY, None),
+    "stickiness of another type": (change("addStrategy", {"name": "default", "segments": None}), STICKY, None),
+    "own stickiness": (
+        change("addStrategy", ROLLOUT | {"parameters": {"stickiness": "userId"}, "segments": None}),
+        STICKY,
+        None,
+    ),
     "default strategy that came": (
         DIRECT["on"][0],
         [DEFAULT, DIRECT["delete"][1], ("DELETE", f"{HERE}/strategies/two", None)],
@@ -195,6 +218,11 @@ CONFLICTS: dict[str, tuple[dict[str, Any], list[Call], str | None]] = {
     "order": (
         DIRECT["reorder"][0],
         [("POST", f"{HERE}/strategies/set-sort-order", ORDER[:1])],
+        f"The order of the strategies was {NEWER}",
+    ),
+    "place in the same order": (
+        DIRECT["reorder"][0],
+        [("POST", f"{HERE}/strategies/set-sort-order", [{"id": "off", "sortOrder": 5}])],
         f"The order of the strategies was {NEWER}",
     ),
     "variants": (DIRECT["variants"][0], [DIRECT["variants"][1]], f"The variants were {NEWER}"),
@@ -231,43 +259,13 @@ def test_change_is_in_conflict_if_what_it_replaces_has_changed(
         assert world.events(since) == []
 
 
-# For each kind of record in a base: a change that stores it, and a field that a later version could have added.
-LATER: dict[str, tuple[dict[str, Any], str]] = {
-    "segment": (DIRECT["update segment"][0], "{segment,description}"),
-    "deleted segment": (DIRECT["delete segment"][0], "{segment,createdBy}"),
-    "strategy": (UPDATE, "{strategy,title}"),
-    "deleted strategy": (DIRECT["delete"][0], "{strategy,disabled}"),
-    "default strategy": (DIRECT["on with the default"][0], "{defaultStrategy,0,disabled}"),
-    "variant of a strategy": (UPDATE, "{strategy,variants,0,stickiness}"),
-    "variant": (DIRECT["variants"][0], "{variants,0,stickiness}"),
-    "parent": (DIRECT["remove parents"][0], "{parents,0,variants}"),
-    "part": (UPDATE, "{segments}"),
-}
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_field_that_a_later_version_added_is_no_conflict(world: World, alice: Caller, victor: Caller, name: str):
-    proposed, field = LATER[name]
-    own = [{**SPLIT[0], "weightType": "variable", "stickiness": "default"}]
-    assert alice.put(f"{HERE}/variants", json=own).status_code == 200
-    assert alice.put(f"{HERE}/strategies/one", json=ROLLOUT | {"variants": own}).status_code == 200
-    assert alice.post(DEFAULT[1], json=ROLLOUT).status_code == 200
-    request = propose(world, victor, proposed)
-    older = "UPDATE change_request_changes SET base = base::jsonb #- %(field)s"
-    assert world.conn.execute(f"{older} WHERE base::jsonb #> %(field)s IS NOT NULL", {"field": field}).rowcount == 1
-    assert conflicts(world, request) == [None]
-
-
-def test_project_or_payload_that_a_record_got_is_a_conflict(world: World, alice: Caller, victor: Caller):
-    direct = [
-        (f"{HERE}/variants", [{**SPLIT[0], "payload": {"type": "string", "value": "x"}}]),
-        (f"{SEGMENTS}/2", {"name": "all", "constraints": [], "project": "default"}),
-    ]
-    assert alice.put(f"{HERE}/variants", json=SPLIT).status_code == 200
-    request = propose(world, victor, DIRECT["variants"][0], change("deleteSegment", {"id": 2}))
-    for path, body in direct:
-        assert alice.put(path, json=body).status_code < 300
-    assert conflicts(world, request) == [f"The variants were {NEWER}", f"The segment was {NEWER}"]
+def test_request_of_version_1_0_0_has_no_conflict(world, victor, applier):
+    request = propose(world, victor, DIRECT["reorder"][0], DIRECT["add"][0], DIRECT["on with the default"][0])
+    world.conn.execute(
+        "UPDATE change_request_changes SET base = (base::jsonb - '{positions,stickiness}'::text[])::json"
+    )
+    assert conflicts(world, request) == [None] * 3
+    apply(world, applier, request)
 
 
 def test_default_strategy_with_a_changed_segment_is_in_conflict(world, alice, victor):
@@ -392,9 +390,10 @@ def test_default_changes_are_those_of_flags_that_would_get_the_default_strategy(
     assert given(change("updateStrategy", {"id": "last", "disabled": True}, "on"), change("updateEnabled", on, "on"))
     # An update leaves a strategy disabled.
     without = [change("deleteStrategy", {"id": id}) for id in ("one", "two")]
-    assert given(*without, change("updateStrategy", {"id": "off", "disabled": None}), change("updateEnabled", on)) == [
-        "f"
-    ]
+    switched_on = change("updateEnabled", on)
+    assert given(*without, change("updateStrategy", {"id": "off"}), switched_on) == ["f"]
+    # As in the body of the direct operation, null means false.
+    assert given(*without, change("updateStrategy", {"id": "off", "disabled": None}), switched_on) == []
 
 
 LAST, ADD = change("deleteStrategy", {"id": "last"}, "on"), change("addStrategy", ROLLOUT, "on")
@@ -467,6 +466,13 @@ def test_flag_that_is_switched_on_again_stays_on_with_what_that_resumes(world, a
 
 
 EVERYWHERE = ("archive", "add parent", "remove parents")
+# Each change, how a conflict names its subject, and the permissions that it can need.
+LACKED = {
+    "archive": ("f", "DELETE_FEATURE"),
+    "add parent": ("on", "UPDATE_FEATURE_DEPENDENCY"),
+    "remove parents": ("f", "UPDATE_FEATURE_DEPENDENCY"),
+    "update segment": ("segment 1", "UPDATE_SEGMENT or UPDATE_PROJECT_SEGMENT"),
+}
 LACKS = "It also changes flags in development, where change requests are on. It needs SKIP_CHANGE_REQUEST there."
 
 
@@ -489,6 +495,31 @@ def test_change_of_all_environments_needs_skip_in_the_other_protected_ones(world
     assert refused(lambda: apply(world, applier, request)) == (409, text)
     world.conn.execute("UPDATE project_group_roles SET project_id = 'default'")
     apply(world, applier, request)
+
+
+@pytest.mark.parametrize("name", [*EVERYWHERE, "update segment"])
+def test_change_beyond_the_environment_needs_the_direct_permission_of_the_applier(world, victor, applier, name):
+    world.strategy(world.flag("dev"), strategy_id="dev")
+    for strategy in ("dev", "last"):
+        fixtures.add_segment(world.conn, strategy, 1)
+    request = propose(world, victor, DIRECT[name][0])
+    kind, permissions = LACKED[name]
+    outsider = world.user("Otto")
+    text = f"{kind}: It also changes flags in development. It needs the permission {permissions}."
+    assert refused(lambda: apply(world, outsider, request)) == (409, text)
+    # SKIP_CHANGE_REQUEST replaces no other permission.
+    role = roles.insert(world.conn, "Skipper", type="custom")
+    fixtures.allow(world.conn, role, "SKIP_CHANGE_REQUEST")
+    world.member("default", outsider, role)
+    world.conn.execute("UPDATE project_environments SET required_approvals = 1")
+    assert refused(lambda: apply(world, outsider, request)) == (409, text)
+    world.conn.execute("UPDATE project_environments SET required_approvals = NULL")
+    with world.conn.transaction(force_rollback=True):
+        apply(world, applier, request)
+    # Nothing else is reached.
+    world.conn.execute("DELETE FROM strategies WHERE id = 'dev'")
+    world.conn.execute("DELETE FROM project_environments WHERE environment = 'development'")
+    apply(world, outsider, request)
 
 
 @pytest.mark.parametrize(("name", "permission"), [("update", "UPDATE_SEGMENT"), ("delete", "DELETE_SEGMENT")])

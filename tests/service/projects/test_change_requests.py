@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rules import change_request_states
 from sql.catalog import environments
 from sql.database import value
 from tests.support import fixtures
@@ -237,6 +238,35 @@ def test_approvals_are_counted_when_it_is_applied(team):
             team.put(request, "Approved", "third")
             assert team.put(request, "Applied", "applier").status_code == 200
     assert (types(team, since), team.is_on()) == ([], False)
+
+
+def test_more_approvals_that_are_configured_later_count_fewer_do_not(team):
+    team.require(0)
+    request = team.sent()
+    team.require(2)
+    message = refused(team.put(request, "Applied", "applier"), 409, "ConflictError")
+    assert message == "2 approvals are needed, 0 count."
+    for name in ("first", "second"):
+        team.join(name, *REVIEWER)
+        assert team.put(request, "Approved", name).status_code == 200
+    assert team.put(request, "Applied", "applier").status_code == 200
+    team.require(1)
+    request = team.sent("Approved")
+    team.require(0)
+    team.world.conn.execute("DELETE FROM role_permissions WHERE permission = 'APPROVE_CHANGE_REQUEST'")
+    assert "1 approval is needed, 0 count" in refused(team.put(request, "Applied", "applier"), 409, "ConflictError")
+
+
+def test_author_has_at_most_100_open_requests_in_a_project(team, monkeypatch):
+    monkeypatch.setattr(change_request_states, "MOST_OPEN", 2)
+    first, _ = team.sent(), team.sent("Approved")
+    draft = team.propose().json["id"]
+    message = "You have 2 other open change requests in this project. Cancel some."
+    assert refused(team.put(draft, "In review"), 409, "ConflictError") == message
+    other = team.propose(by="member").json["id"]
+    assert team.put(other, "In review", "member").status_code == 200
+    team.move(first, "Cancelled")
+    team.move(draft, "In review")
 
 
 def test_author_with_all_permissions_applies_but_never_approves(team, alice):

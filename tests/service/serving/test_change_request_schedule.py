@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from rules.access import SYSTEM
 from serving import clock
+from sql.events import Event, record
+from tests.support import fixtures, segments
 from tests.support.event_log import event, events
 from tests.support.teams import Team, later
 from tests.support.world import World, refused
@@ -107,8 +110,9 @@ def test_what_is_refused_fails_with_the_reason_and_is_not_tried_again(team, tick
 
 
 def test_conflict_suspends_and_the_author_can_mend_it(team, tick):
-    request, since = team.sent("Approved", "Scheduled"), team.world.last_event_id()
-    team.world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'shop-one'")
+    request = team.sent("Approved", "Scheduled")
+    team.world.api_key().delete("/api/admin/projects/shop/features/shop-one")
+    since = team.world.last_event_id()
     tick(due=False)
     tick(due=False)
     tick()
@@ -120,6 +124,51 @@ def test_conflict_suspends_and_the_author_can_mend_it(team, tick):
     team.world.conn.execute("UPDATE flags SET archived_at = NULL")
     team.move(request, "Scheduled")
     assert schedule(team, request) == ("Scheduled", "pending", None)
+
+
+CHANGES = {
+    "flag": ("feature-updated", {"project": "shop", "feature": "shop-one"}, True),
+    "another flag": ("feature-updated", {"project": "shop", "feature": "shop-two"}, False),
+    "project": ("project-updated", {"project": "shop"}, True),
+    "another project": ("project-updated", {"project": "default"}, False),
+    "segment": ("segment-updated", {}, True),
+    "request": ("change-request-created", {"project": "shop"}, False),
+    "favorite": ("feature-favorited", {"project": "shop", "feature": "shop-one"}, False),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_conflicts_are_looked_for_where_something_has_just_changed(team, tick, name):
+    type, place, is_found = CHANGES[name]
+    request = team.sent("Approved", "Scheduled")
+    team.world.conn.execute("UPDATE flags SET archived_at = now() WHERE name = 'shop-one'")
+    record(team.world.conn, Event("segment-created", SYSTEM))
+    team.world.conn.execute("UPDATE events SET created_at = created_at - interval '1 hour'")
+    tick(due=False)
+    assert schedule(team, request)[1] == "pending"
+    record(team.world.conn, Event(type, SYSTEM, **place))
+    tick(due=False)
+    assert schedule(team, request)[1] == ("suspended" if is_found else "pending")
+
+
+def test_reason_names_no_flag_of_a_private_project(team, tick, alice):
+    segment = segments.make(alice)
+    change = {"action": "deleteSegment", "payload": {"id": segment}}
+    request = team.propose(change).json["id"]
+    team.move(request, "In review", "Approved")
+    team.people["applier"] = alice
+    team.move(request, "Scheduled")
+    hidden = team.world.flag("hidden", team.world.project("secret", mode="private"))
+    fixtures.add_segment(team.world.conn, team.world.strategy(hidden), segment)
+    tick()
+    reason = f"segment {segment}: The segment is used by 1 hidden place. Remove it there first."
+    assert schedule(team, request) == ("Scheduled", "failed", reason)
+    # Readers of the request see the flags of its own project.
+    fixtures.update(team.world.conn, "projects", "shop", mode="private")
+    fixtures.update(team.world.conn, "flags", hidden, project_id="shop")
+    assert "used by flag hidden in development." in refused(
+        team.put(request, "Applied", "applier"), 409, "ConflictError"
+    )
 
 
 def test_several_are_applied_in_the_order_of_their_times(team, tick):
