@@ -108,8 +108,8 @@ def conflict(state: State, project: str, change: Change, defaults: Collection[in
         if flag["is_archived"]:
             return "The flag is archived."
     for part, present in base_of(state, change).items():
-        # Bases of version 1.0.0 lack some parts. Switches have a base only for the default strategy.
-        is_same = present == change["base"].get(part, present)
+        # Bases of older versions lack some parts. Switches have a base only for the default strategy.
+        is_same = not differs(present, change["base"].get(part, present))
         if not is_same and (change["action"] != "updateEnabled" or change["flag_id"] in defaults):
             what = "deleted" if present is None else "changed after this change was proposed"
             return f"The {NAMES[part]} {what}."

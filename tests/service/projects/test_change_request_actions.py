@@ -259,6 +259,45 @@ def test_change_is_in_conflict_if_what_it_replaces_has_changed(
         assert world.events(since) == []
 
 
+# For each kind of record in a base: a change that stores it, and a field that a later version could have added.
+LATER: dict[str, tuple[dict[str, Any], str]] = {
+    "segment": (DIRECT["update segment"][0], "{segment,description}"),
+    "deleted segment": (DIRECT["delete segment"][0], "{segment,createdBy}"),
+    "strategy": (UPDATE, "{strategy,title}"),
+    "deleted strategy": (DIRECT["delete"][0], "{strategy,disabled}"),
+    "default strategy": (DIRECT["on with the default"][0], "{defaultStrategy,0,disabled}"),
+    "variant of a strategy": (UPDATE, "{strategy,variants,0,stickiness}"),
+    "variant": (DIRECT["variants"][0], "{variants,0,stickiness}"),
+    "parent": (DIRECT["remove parents"][0], "{parents,0,variants}"),
+    "part": (UPDATE, "{segments}"),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_field_that_a_later_version_added_is_no_conflict(world: World, alice: Caller, victor: Caller, name: str):
+    proposed, field = LATER[name]
+    own = [{**SPLIT[0], "weightType": "variable", "stickiness": "default"}]
+    assert alice.put(f"{HERE}/variants", json=own).status_code == 200
+    assert alice.put(f"{HERE}/strategies/one", json=ROLLOUT | {"variants": own}).status_code == 200
+    assert alice.post(DEFAULT[1], json=ROLLOUT).status_code == 200
+    request = propose(world, victor, proposed)
+    older = "UPDATE change_request_changes SET base = base::jsonb #- %(field)s"
+    assert world.conn.execute(f"{older} WHERE base::jsonb #> %(field)s IS NOT NULL", {"field": field}).rowcount == 1
+    assert conflicts(world, request) == [None]
+
+
+def test_project_or_payload_that_a_record_got_is_a_conflict(world: World, alice: Caller, victor: Caller):
+    direct = [
+        (f"{HERE}/variants", [{**SPLIT[0], "payload": {"type": "string", "value": "x"}}]),
+        (f"{SEGMENTS}/2", {"name": "all", "constraints": [], "project": "default"}),
+    ]
+    assert alice.put(f"{HERE}/variants", json=SPLIT).status_code == 200
+    request = propose(world, victor, DIRECT["variants"][0], change("deleteSegment", {"id": 2}))
+    for path, body in direct:
+        assert alice.put(path, json=body).status_code < 300
+    assert conflicts(world, request) == [f"The variants were {NEWER}", f"The segment was {NEWER}"]
+
+
 def test_request_of_version_1_0_0_has_no_conflict(world, victor, applier):
     request = propose(world, victor, DIRECT["reorder"][0], DIRECT["add"][0], DIRECT["on with the default"][0])
     world.conn.execute(
