@@ -46,13 +46,13 @@ class Plan:
     steps: list[Step]
     # The last step that is reached, or None before the first one.
     today: Step | None
-    # The first step that is not reached, or None after the last one.
+    # The first step that is not reached, or None after the last one and after the end.
     next: Step | None
     # The end of the plan ("only until") in the form of Step.at, or None.
     until: str | None
     # Whether that time is over. Then the plan is on for no user.
     ended: bool
-    # A strategy as the plan is now: the first step with the share of today and without the times.
+    # A strategy as the plan is now: the first step with the share of today, 0 after the end, and without the times.
     strategy: Json
 
     @property
@@ -103,12 +103,13 @@ def as_plan(strategies: Sequence[Json], now: str) -> Plan:
         for at in times(one, "DATE_AFTER")
     ]
     first, until = strategies[0], min(times(strategies[0], "DATE_BEFORE"), default=None)
+    ended = until is not None and until <= now
     today = next((step for step in reversed(steps) if step.reached), None)
-    left = next((step for step in steps if not step.reached), None)
+    left = next((step for step in steps if not (step.reached or ended)), None)
     others = [constraint for constraint in first["constraints"] if not is_time(constraint)]
-    parameters = first["parameters"] | {"rollout": str(today.percent if today else 0)}
+    parameters = first["parameters"] | {"rollout": str(today.percent if today and not ended else 0)}
     strategy = first | {"constraints": others, "parameters": parameters}
-    return Plan(steps, today, left, until, until is not None and until <= now, strategy)
+    return Plan(steps, today, left, until, ended, strategy)
 
 
 def times(strategy: Json, operator: str) -> list[str]:
@@ -193,7 +194,7 @@ def steps_of(flag: DictRow, plan: Mapping[str, Any], base: Json) -> list[Json]:
     for place, step in enumerate(plan["steps"]):
         start = time_constraint("DATE_AFTER", step.get("at", flag["locked_at"]))
         if step["percent"] <= share:
-            problems.append(f"steps.{place}.percent: must be more than {share}, the share of the step before")
+            problems.append(f"steps.{place}.percent: must be more than the share of the step before, {share} %")
         if start["value"] <= time:
             problems.append(f"steps.{place}.at: must be later than {time}, the time of the step before")
         share, time = step["percent"], start["value"]

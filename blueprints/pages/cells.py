@@ -33,7 +33,9 @@ def cell(strategies: Sequence[dict[str, Any]]) -> Cell:
 
 def of_plan(plan: Plan) -> Cell:
     """Return what a ramp plan means today."""
-    share = 0 if plan.ended or plan.today is None else plan.today.percent
+    share = plan.strategy["parameters"]["rollout"]
+    if plan.next is None:
+        return of_strategy(plan.strategy | {"rollout": share})
     number = sum(step.reached for step in plan.steps)
     return Cell(f"{share} % ↗", f"{share} % of users (step {number} of {len(plan.steps)} of a ramp plan)")
 

@@ -14,7 +14,8 @@ from blueprints.pages.newest_change import STRATEGY, newest_change
 from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.project import read_project
 from blueprints.pages.strategy_text import later, sentence
-from rules.ramp_plans import Plan
+from rules.ramp_plans import NEW as EMPTY
+from rules.ramp_plans import Plan, steps_of
 from rules.strategies import NO_FLAG_THERE, NO_STRATEGY
 from rules.strategy_parameters import PERCENTAGE
 from serving.request_data import load
@@ -96,12 +97,18 @@ def require_editor(
 
 def preview_of_body(names: dict[int, str], rows: Sequence[Row]) -> dict[str, Any]:
     """Return the text of the strategy in the body, or its problem: in a success, because browsers log errors."""
+    now = datetime.now(UTC)
     try:
         body = load(Preview())
+        if len(body.get("steps", [])) > 1 or "until" in body:
+            steps_of({"name": "", "default_stickiness": "default", "locked_at": now}, body, EMPTY)
     except BadRequest as error:
         return {"problem": error.description}
-    steps = [(step["percent"], step.get("at")) for step in body.get("steps", [])]
-    text = sentence(body, names) + later(steps[1:], body.get("until"))
+    steps = [(step["percent"], step.get("at", now)) for step in body.get("steps", [])]
+    if steps:
+        share = max((percent for percent, at in steps if at <= now <= body.get("until", now)), default=0)
+        body["parameters"] = body.get("parameters", {}) | {"rollout": str(share)}
+    text = sentence(body, names) + later([step for step in steps if step[1] > now], body.get("until"))
     return {"text": text, "warning": without_effect(body.get("replaces"), body, rows)}
 
 
@@ -125,8 +132,10 @@ def form_context(
     defaults = {"rollout": "100", "stickiness": project["defaultStickiness"], **default["parameters"], "groupId": flag}
     plan = item if isinstance(item, Plan) else None
     strategy: dict[str, Any] = item if isinstance(item, dict) else NEW | default | {"parameters": defaults}
+    # Steps that a later one has replaced are not shown, and are deleted when the form is saved.
+    ramp = plan.steps[plan.steps.index(plan.today) if plan.today else 0 :] if plan else []
     if plan:
-        strategy = plan.strategy | {"parameters": plan.strategy["parameters"] | {"rollout": str(plan.steps[0].percent)}}
+        strategy = plan.strategy | {"parameters": plan.strategy["parameters"] | {"rollout": str(ramp[0].percent)}}
     known = json.loads(context_fields.list_all(conn))
     name = request.args.get("type", strategy["name"])
     types = [
@@ -147,8 +156,8 @@ def form_context(
     found = list_segments(conn, reader, strategy["segments"], project["id"])
     meanings = [join([describe(one, most=MOST_VALUES) for one in each["constraints"]], "and") for each in found]
     options = [("segments", one["id"], one["name"], text) for one, text in zip(found, meanings, strict=True)]
-    steps = plan.steps if plan else [{"percent": strategy["parameters"].get("rollout", "100")}]
-    more, until = ([(one.percent, one.at) for one in plan.steps[1:]], plan.until) if plan else ([], None)
+    steps = ramp or [{"percent": strategy["parameters"].get("rollout", "100")}]
+    more, until = ([(one.percent, one.at) for one in ramp if not one.reached], plan.until) if plan else ([], None)
     return {
         "project": project,
         "may_save": project["may_save"],
@@ -160,7 +169,8 @@ def form_context(
         "until": until,
         "segment_options": options,
         "segment_chips": [option for option in options if option[1] in strategy["segments"]],
-        "text": sentence(strategy, {one["id"]: one["name"] for one in found}) + later(more, until),
+        "text": sentence(plan.strategy if plan else strategy, {one["id"]: one["name"] for one in found})
+        + later(more, until),
         "labels": LABELS,
         "stickiness_texts": STICKINESS_TEXTS,
         **constraint_choices(known),

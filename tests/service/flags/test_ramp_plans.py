@@ -177,7 +177,10 @@ def test_plan_takes_the_place_of_a_strategy_and_keeps_its_users(world, alice, co
     [
         ({"steps": []}, "steps: must have at least one step"),
         ({"steps": [{"percent": n + 1} for n in range(11)]}, "steps: must have at most 10 steps"),
-        ({"steps": [POINTS[1], POINTS[0] | {"at": LATER}]}, "steps.1.percent: must be more than 50"),
+        (
+            {"steps": [POINTS[1], POINTS[0] | {"at": LATER}]},
+            "steps.1.percent: must be more than the share of the step before, 50 %",
+        ),
         ({"steps": [POINTS[1], POINTS[2] | {"at": SOON}]}, f"steps.1.at: must be later than {SOON}"),
         ({"steps": [POINTS[1], {"percent": 60}]}, f"steps.1.at: must be later than {SOON}"),
         ({"until": LATER}, "until: must be later than the last step"),

@@ -113,6 +113,7 @@ PLAN = [
         {"contextName": "currentTime", "operator": "DATE_AFTER", "value": f"{day}T00:00:00.000Z", "inverted": False}
     ]
 ]
+ENDED = PLAN[1]["constraints"][0] | {"operator": "DATE_BEFORE", "value": "2020-01-03T00:00:00.000Z"}
 NARROW: dict[str, Any] = {"constraints": [{"contextName": "userId", "operator": "IN", "values": ["7"]}]}
 SHARE: dict[str, Any] = {"parameters": {"rollout": "25"}}
 
@@ -132,6 +133,8 @@ SHARE: dict[str, Any] = {"parameters": {"rollout": "25"}}
         ([{"name": "default"} | NARROW], "some"),
         ([{"name": "userWithId", "parameters": {"userIds": "7"}}], "some"),
         (PLAN, "50 % ↗"),
+        (PLAN[:2], "50 %"),
+        ([one | {"constraints": [*one["constraints"], ENDED]} for one in PLAN], "0 %"),
         ([PLAN[0]], "10 %"),
         ([PLAN[0] | {"name": "default"}], "all"),
         ([PLAN[2]], "some"),

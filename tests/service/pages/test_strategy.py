@@ -287,8 +287,35 @@ def test_plan_is_edited_as_one_strategy(world: World, alice: Caller) -> None:
     assert alice.post(API.replace("strategies", "plan"), json=sent).json == plan
 
 
-def test_form_of_a_plan_begins_with_its_first_step(world: World, alice: Caller) -> None:
+@pytest.mark.parametrize(
+    ("years", "until", "share", "text"),
+    [
+        ((20, 21, 99), None, "21", "On for 21 % of users . Then 99 % on 2099-01-01 00:00 UTC ."),
+        ((20, 21), None, "21", "On for 21 % of users"),
+        (
+            (98, 99),
+            None,
+            "98",
+            "On for 0 % of users . Then 98 % on 2098-01-01 00:00 UTC , 99 % on 2099-01-01 00:00 UTC .",
+        ),
+        ((20, 21), "2022-01-01T00:00:00Z", "21", "On for 0 % of users . Until 2022-01-01 00:00 UTC ."),
+    ],
+)
+def test_form_of_a_plan_begins_with_the_step_of_today(
+    world: World, alice: Caller, years: tuple[int, ...], until: str | None, share: str, text: str
+) -> None:
     world.flag("checkout")
-    steps = [{"percent": percent, "at": f"20{percent}-01-01T00:00:00Z"} for percent in (20, 21, 99)]
-    [first, *_] = alice.post(API.replace("strategies", "plan"), json={"steps": steps}).json
-    assert open_page(alice, f"{FORMS}/{first['id']}").fields(FORM)["parameters.rollout"] == "20"
+    steps = [{"percent": year, "at": f"20{year}-01-01T00:00:00Z"} for year in years]
+    body = {"steps": steps} | ({"until": until} if until else {})
+    [first, *_] = alice.post(API.replace("strategies", "plan"), json=body).json
+    page = open_page(alice, f"{FORMS}/{first['id']}")
+    assert page.fields(FORM)["parameters.rollout"] == share
+    assert page.texts(".//output[@id='preview']") == [text]
+    left = [one for one in steps if one["percent"] >= int(share)]
+    assert preview(alice, **body | {"steps": left}) == text.replace(" .", ".").replace(" ,", ",")
+
+
+def test_preview_refuses_steps_that_do_not_rise(world: World, alice: Caller) -> None:
+    world.flag("checkout")
+    steps = [{"percent": 100}, {"percent": 50, "at": "2099-01-02T08:00:00Z"}]
+    assert "steps.1.percent: must be more than the share of the step before, 100 %" in preview(alice, steps=steps)
