@@ -137,7 +137,8 @@ def create_plan(conn: Connection, actor: Actor, flag: DictRow, plan: Mapping[str
     if id and not replaced:
         abort(404, NO_STRATEGY)
     steps = steps_of(flag, plan, replaced[0] if replaced else NEW)
-    refuse_more(others, steps, flag["locked_at"])
+    if not steps[0]["disabled"]:
+        refuse_more(others, steps, flag["locked_at"])
     # The steps take the ids of the replaced strategies, so that equal ones stay.
     steps = [step | {"id": id} for step, id in zip_longest(steps, ids[: len(steps)])]
     place = before.index(replaced[0]) if replaced else len(before)
@@ -148,6 +149,12 @@ def stop_plan(conn: Connection, actor: Actor, flag: DictRow, step_id: str) -> No
     """Delete the steps of a plan that are not reached. Raise 404 without a plan, 409 if all steps are reached."""
     before, left = find_left(conn, flag, step_id)
     replace_strategies(conn, actor, flag, before, [one for one in before if one["id"] not in left])
+
+
+def delete_plan(conn: Connection, actor: Actor, flag: DictRow, step_id: str) -> None:
+    """Delete all steps of a plan. Raise 404 without a plan."""
+    before, plan = find_plan(conn, flag, step_id)
+    replace_strategies(conn, actor, flag, before, [one for one in before if one["id"] not in plan.ids])
 
 
 def skip_step(conn: Connection, actor: Actor, flag: DictRow, step_id: str) -> None:
@@ -165,13 +172,18 @@ def read_plans(conn: Connection, flag: DictRow) -> tuple[list[Json], list[Plan]]
     return before, [item for item in recognize(before, flag["locked_at"]) if isinstance(item, Plan)]
 
 
+def find_plan(conn: Connection, flag: DictRow, step_id: str) -> tuple[list[Json], Plan]:
+    """Return the strategies of a flag, and its plan with this step. Raise 404 if there is none."""
+    before, plans = read_plans(conn, flag)
+    return before, next((plan for plan in plans if step_id in plan.ids), None) or abort(404, NO_PLAN)
+
+
 def find_left(conn: Connection, flag: DictRow, step_id: str) -> tuple[list[Json], list[str]]:
     """Return the strategies of a flag, and the ids of the steps of a plan that are not reached.
 
     Raise 404 if the flag has no plan with this step, and 409 if all steps are reached.
     """
-    before, plans = read_plans(conn, flag)
-    plan = next((plan for plan in plans if step_id in plan.ids), None) or abort(404, NO_PLAN)
+    before, plan = find_plan(conn, flag, step_id)
     left = [step.id for step in plan.steps if not step.reached]
     return (before, left) if left else abort(409, "All steps of this plan are reached.")
 

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from rules.access import require
-from rules.ramp_plans import create_plan, skip_step, stop_plan
+from rules.ramp_plans import create_plan, delete_plan, skip_step, stop_plan
 from rules.refusals import Refusal
 from rules.strategies import lock_in_environment
 from serving.operation import operation
@@ -40,6 +40,22 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
         plan = load(RampPlan())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         create_plan(conn, actor, flag, plan)
+        body = strategies.get_list(conn, project_id, feature_name, environment)
+    return json_response(body)
+
+
+@bp.delete(f"{BASE}/<strategy_id>")
+@operation(record="strategies", refuses=(401, 403, 404))
+def delete_ramp_plan(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
+    """Delete a ramp plan.
+
+    Deletes all of its steps. If the flag has no other enabled strategy, it is switched off. The path has the id of any
+    step.
+    """
+    with transaction() as conn:
+        actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
+        flag = lock_in_environment(conn, project_id, feature_name, environment)
+        delete_plan(conn, actor, flag, strategy_id)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)
 

@@ -2,19 +2,21 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app, redirect
 from werkzeug.wrappers import Response as Redirect
 
 from blueprints.pages.constraints import join
-from blueprints.pages.flag_text import group_states, rows_of, state_of, useless
+from blueprints.pages.flag_text import Row, group_states, rows_of, state_of, useless
 from blueprints.pages.newest_change import FLAG, newest_change
 from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project
 from rules.event_text import changes, sentence
+from rules.ramp_plans import GROUP, SHARED, Plan
 from sql import event_search
 from sql.access import list_protected
 from sql.catalog import flag_types, segments, tag_types
@@ -89,6 +91,7 @@ def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
         useless=useless,
         moved=moved,
         copy_of=copy_of,
+        copy_of_plan=copy_of_plan,
         join=join,
     )
 
@@ -122,6 +125,14 @@ def strategies_in_words(conn: Connection, reader: Reader, flag: Mapping[str, Any
 def copy_of(strategy: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body that adds the same strategy to another environment."""
     return {name: value for name, value in strategy.items() if name not in ("id", "sortOrder")}
+
+
+def copy_of_plan(plan: Plan) -> dict[str, Any]:
+    """Return the body that adds the same ramp plan to another environment."""
+    steps = [{"percent": step.percent, "at": step.at} for step in plan.steps]
+    parameters = {name: text for name, text in plan.strategy["parameters"].items() if name in GROUP}
+    shared = {name: plan.strategy[name] for name in SHARED} | parameters | {"steps": steps}
+    return shared | {"until": plan.until} if plan.until else shared
 
 
 def form_choices(conn: Connection, reader: Reader, project: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -174,8 +185,8 @@ def read_usage(conn: Connection, name: str, viewer: int | None) -> dict[str, Any
     return {"bars": bars, "usage": sorted(totals.values(), key=lambda total: -total["yes"] - total["no"])}
 
 
-def moved(strategies: list[dict[str, Any]], index: int, step: int) -> list[dict[str, Any]]:
-    """Return the body of set-sort-order that moves a strategy by one place. step: -1 for up, 1 for down."""
-    ids = [strategy["id"] for strategy in strategies]
-    ids[index], ids[index + step] = ids[index + step], ids[index]
-    return [{"id": strategy_id, "sortOrder": place} for place, strategy_id in enumerate(ids)]
+def moved(rows: Sequence[Row], index: int, step: int) -> list[dict[str, Any]]:
+    """Return the body of set-sort-order that moves a row by one place. step: -1 for up, 1 for down."""
+    order = [row.ids for row in rows]
+    order[index], order[index + step] = order[index + step], order[index]
+    return [{"id": strategy_id, "sortOrder": place} for place, strategy_id in enumerate(chain(*order))]

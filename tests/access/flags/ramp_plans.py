@@ -10,6 +10,10 @@ TABLE = """
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     apollo   200    403  403     200   200  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan                     nowhere  404    403  403     403   403  404    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>     default  200    200  403     403   403  200    403     403       401       12
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>     hermes   200    403  403     403   403  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>     apollo   200    403  403     200   200  200    403     403       401       -
+    DELETE /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>     nowhere  404    403  403     403   403  404    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  default  200    200  403     403   403  200    403     403       401       12
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  hermes   200    403  403     403   403  200    403     403       401       -
     POST /api/admin/projects/<project_id>/features/<feature_name>/environments/<environment>/plan/<strategy_id>/stop  apollo   200    403  403     200   200  200    403     403       401       -

@@ -83,6 +83,7 @@ OPENS = {
     "DELETE_FEATURE_STRATEGY": [
         f"DELETE {PLACE}/strategies/<strategy_id>",
         f"POST {PLACE}/plan/<strategy_id>/stop",
+        f"DELETE {PLACE}/plan/<strategy_id>",
         f"POST {PLACE}/copy",
     ],
     "UPDATE_FEATURE_ENVIRONMENT": [f"POST {path}/{switch}" for path in (PLACE, BULK) for switch in ("on", "off")]

@@ -112,6 +112,7 @@ CHANGES = {
     f"PATCH {ENVIRONMENT}/strategies/<strategy_id>": "here",
     f"POST {ENVIRONMENT}/strategies/set-sort-order": "here",
     f"POST {ENVIRONMENT}/plan": "here",
+    f"DELETE {ENVIRONMENT}/plan/<strategy_id>": "here",
     f"POST {ENVIRONMENT}/plan/<strategy_id>/stop": "here",
     f"POST {ENVIRONMENT}/plan/<strategy_id>/skip": "here",
     "POST /api/admin/events/<event_id>/undo": "here environment",

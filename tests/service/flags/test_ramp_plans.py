@@ -245,6 +245,26 @@ def test_stop_deletes_the_steps_that_are_not_reached(world, alice):
     assert recorded(world, since) == [removed, "feature-environment-disabled", removed]
 
 
+def test_delete_removes_all_steps_and_switches_the_flag_off(world, alice):
+    tagged_flag(world, enabled_in=("development",))
+    steps = alice.post(PATH, json={"steps": POINTS}).json
+    since, removed = world.last_event_id(), "feature-strategy-remove"
+    answer = alice.delete(f"{PATH}/{steps[2]['id']}")
+    assert (answer.status_code, answer.json) == (200, [])
+    assert recorded(world, since) == [removed, removed, "feature-environment-disabled", removed]
+    assert "no plan" in refused(alice.delete(f"{PATH}/{steps[2]['id']}"), 404, "NotFoundError")
+
+
+def test_plan_can_be_paused_where_another_strategy_gives_more(world, alice):
+    tagged_flag(world)
+    steps = alice.post(PATH, json={"steps": POINTS}).json
+    assert alice.post(path("/strategies"), json={"name": "default"}).status_code == 200
+    body = {"steps": POINTS, "replaces": steps[0]["id"]}
+    refused(alice.post(PATH, json=body), 409, "ConflictError")
+    paused = alice.post(PATH, json=body | {"disabled": True}).json
+    assert [one["disabled"] for one in paused] == [True, True, True, False]
+
+
 def test_skip_begins_the_next_step_now(world, alice, conn):
     tagged_flag(world)
     steps = alice.post(PATH, json={"steps": POINTS}).json

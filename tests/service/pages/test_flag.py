@@ -170,6 +170,45 @@ def test_ramp_plan_is_one_strategy_with_its_steps(world: World, alice: Caller) -
     assert {("POST", f"{plan}/stop"), ("POST", f"{plan}/skip")} <= page.requests
 
 
+def test_plan_is_moved_paused_copied_and_deleted_as_one_strategy(world: World, alice: Caller) -> None:
+    flag_id = world.flag("checkout")
+    narrow = {"constraints": [{"contextName": "userId", "operator": "IN", "values": ["7"]}]}
+    others = [world.strategy(flag_id, sort_order=place, **narrow) for place in (0, 3)]
+    # All steps are reached.
+    old = [{"percent": year, "at": f"20{year}-01-01T00:00:00Z"} for year in (20, 21)]
+    plan = f"{API}/environments/development/plan"
+    place = alice.post(plan, json={"steps": old, "until": "2099-01-01T00:00:00Z"}).json
+    first, second = (one["id"] for one in place if one["id"] not in others)
+
+    def order() -> list[str]:
+        return [one["id"] for one in alice.get(STRATEGIES).json]
+
+    def bodies(path: str) -> list[Any]:
+        return [
+            json.loads(form.get("data-body", ""))
+            for form in open_page(alice, PAGE).all(f".//form[@data-path='{path}']")
+        ]
+
+    # Another strategy passes the whole plan.
+    moves = bodies(f"{STRATEGIES}/set-sort-order")
+    assert [[one["id"] for one in sorted(move, key=lambda one: one["sortOrder"])] for move in moves] == [
+        [others[1], others[0], first, second],
+        [others[1], others[0], first, second],
+        [others[0], first, second, others[1]],
+        [others[0], first, second, others[1]],
+    ]
+    for is_paused in (True, False):
+        [body] = bodies(plan)
+        assert alice.post(plan, json=body).status_code == 200
+        assert [one["disabled"] for one in alice.get(STRATEGIES).json] == [False, False, is_paused, is_paused]
+    [body] = bodies(plan.replace("development", "production"))
+    copied = alice.post(plan.replace("development", "production"), json=body).json
+    ignored = {"id": "", "sortOrder": 0}
+    assert [one | ignored for one in copied] == [one | ignored for one in alice.get(STRATEGIES).json[2:]]
+    assert send(alice, open_page(alice, PAGE), "DELETE", f"{plan}/{first}") == 200
+    assert order() == others
+
+
 def test_buttons_of_a_strategy_work(world: World, alice: Caller) -> None:
     flag_id = world.flag("checkout")
     first, second = (world.strategy(flag_id, sort_order=number) for number in range(2))
