@@ -408,8 +408,7 @@ document.addEventListener("click", (event) => {
     button.closest("[data-item]").remove();
     notify(list);
   } else if (set) {
-    byId(same).value = set;
-    notify(byId(same));
+    notify(Object.assign(byId(same), { value: set }));
   } else if (copy) {
     // navigator.clipboard does not exist on pages with http.
     getSelection().selectAllChildren(byId(copy));
@@ -452,8 +451,9 @@ function showUTC(field) {
   if (place) place.textContent = isNaN(time) ? zone : `${zone} · ${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-// A new step is a week after the one before it, or tomorrow at 9.
-function schedule(fields) {
+// A new step is a week after the one before it, or tomorrow at 9. More than 100 % cannot follow, so the first step is 10 % then.
+function schedule(fields, first = byId("first-step")) {
+  if (first.value === "100") notify(Object.assign(first, { value: 10 }));
   const [field, before] = fields.reverse();
   const time = new Date(before?.value || new Date().setHours(9, 0));
   field.value = localText(time.setDate(time.getDate() + (before ? 7 : 1)));

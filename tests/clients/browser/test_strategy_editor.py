@@ -173,6 +173,13 @@ def test_operators_in_words_store_what_they_say(demo: Service, reader: Window) -
 def test_a_ramp_plan_is_made_and_edited(demo: Service, reader: Window) -> None:
     reader.cdp("Emulation.setTimezoneOverride", timezoneId="Europe/Oslo")
     editor = Editor(demo, reader, "ramped")
+    # No step can follow 100 %.
+    reader.click("button", "Add step")
+    reader.run(
+        "document.activeElement.value = 50; document.activeElement.dispatchEvent(new Event('input', { bubbles: true }))"
+    )
+    editor.says("On for 10 % of users. Then 50 % on")
+    reader.run("document.querySelector('[data-list=steps] [data-remove]').click()")
     reader.type("Share of users in percent", "20", role="spinbutton")
     reader.click("button", "Add step")
     reader.click("button", "Add step")
