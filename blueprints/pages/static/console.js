@@ -330,7 +330,7 @@ document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   if (key === "Enter" && "pick" in target.dataset && target.value) { event.preventDefault(); pick(target); target.reportValidity(); }
   if ((event.ctrlKey || event.metaKey) && key === "k") { event.preventDefault(); return openPalette(); }
-  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($("button.main:not([type])", target.form));
+  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($$("button.main:not([type])", target.form).find((button) => button.offsetParent));
   if (key === "Escape") for (const menu of $$(".menu[open]")) { menu.open = false; $("summary", menu).focus(); }
   if (event.ctrlKey || event.metaKey || event.altKey || root.dataset.keys === "off") return;
   if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, dialog")) return;

@@ -62,6 +62,20 @@ def test_a_strategy_is_proposed_approved_and_applied(
 
 
 @pytest.mark.usefixtures("api")
+def test_a_ramp_plan_can_only_be_saved_directly(window: Window, demo_url: str, paths: dict[str, str]) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit(f"/projects/checkout/flags/{paths['flag']}/environments/production/strategies/{paths['strategy']}")
+    shown = "return [...document.querySelectorAll('.foot button')].filter((one) => one.checkVisibility()).length"
+    assert window.run(shown) == 2
+    window.click("button", "Add step")
+    assert window.run(shown) == 1
+    window.run("document.querySelector('[data-list=steps] [data-remove]').click()")
+    assert window.run(shown) == 2
+    window.run(FILL, "#until", "2098-01-01T09:00")
+    window.wait_for(shown, lambda number: number == 1)
+
+
+@pytest.mark.usefixtures("api")
 def test_a_change_is_scheduled_and_rejected(window: Window, demo_url: str, paths: dict[str, str]) -> None:
     window.log_in(demo_url, MEMBER)
     window.visit(f"/projects/checkout/flags/{paths['flag']}")

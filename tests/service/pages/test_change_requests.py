@@ -352,6 +352,7 @@ def test_form_of_a_strategy_proposes_beside_or_instead_of_saving(team: Team, wor
         form = open_page(team.people["author"], f"{path}/{end}")
         assert form.texts(".//div[@class='foot']//button") == ["Add to change request"]
         assert action in form.all(".//form")[0].get("data-proposal", "")
+        assert "Change requests cannot contain one. Propose one share after another" in form.text
         buttons = open_page(alice, f"{path}/{end}").texts(".//div[@class='foot']//button")
         assert buttons == ["Add to change request", "Save in production"]
     open_page(world.user("Otto"), f"{path}/new", 403)
