@@ -218,8 +218,8 @@ async function overtaken(form, page) {
 
 // Show the result of a success.
 async function done(form, record, event) {
-  const { said = record.message ?? "Saved.", show, then } = { ...form.dataset, ...form.pressed?.dataset };
-  const text = counted(form, said);
+  const { said = record.message ?? "Saved.", off, show, then } = { ...form.dataset, ...form.pressed?.dataset };
+  const text = off && !$(":checked", form) ? off : counted(form, said).replace("{requiredApprovals}", record.requiredApprovals);
   form.closest("dialog")?.close();
   if (show) {
     for (const field of $$(`#${show} [data-field]`)) field.textContent = record[field.dataset.field] ?? "";
@@ -272,7 +272,7 @@ function prepare(part) {
     showUTC(field);
   }
   for (const list of $$("table[data-list=variants]", part)) weigh(list);
-  $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest", inline: "center" });
+  for (const tab of $$(".tabs [aria-current]", part)) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.clientWidth / 2;
 }
 
 document.addEventListener("DOMContentLoaded", () => {

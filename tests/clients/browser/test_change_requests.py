@@ -131,3 +131,18 @@ def test_proposal_of_a_segment_does_not_send_its_project(
     window.run(FILL, "#project", "checkout")
     window.click("button", "Add to change request of checkout in production")
     window.wait_for(TOAST, lambda text: "Added to your draft in production." in text)
+
+
+@pytest.mark.usefixtures("api")
+def test_settings_say_whether_change_requests_are_on_and_stay_in_place(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/projects/checkout/settings")
+    window.run("document.querySelector('.approvals').scrollIntoView()")
+    before = window.run("return scrollY")
+    box = "document.querySelector('form[data-path*=\"production/change-requests\"] [type=checkbox]').click()"
+    for text in ("Change requests are off in production.", "Change requests are on in production. Approvals: 1."):
+        window.run(box)
+        window.click("button", "Save for production")
+        window.wait_for(TOAST, lambda shown, text=text: text in shown)
+    assert before > 0
+    assert abs(window.run("return scrollY") - before) < 2
