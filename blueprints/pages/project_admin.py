@@ -9,7 +9,7 @@ from blueprints.pages.lists import list_page
 from blueprints.pages.newest_change import newest_change
 from blueprints.pages.page import Reader, page, require_reader, user_hint, user_name
 from blueprints.pages.project import read_tabs
-from blueprints.pages.strategy import stickiness_choices
+from blueprints.pages.strategy import STICKINESS_TEXTS, stickiness_choices
 from rules.project_access import WRITE
 from sql.catalog import context_fields
 from sql.catalog import environments as all_environments
@@ -126,5 +126,5 @@ def show_settings(project_id: str) -> Response:
         fields = json.loads(context_fields.list_all(conn))
         protection = json.loads(change_requests.list_config(conn, project_id))
         reviewer = REVIEWER if reader.may("ADMIN") and not roles.is_taken(conn, REVIEWER["name"]) else None
-    choices = {"stickiness": stickiness_choices(fields), "protection": protection, "reviewer": reviewer}
-    return page("project/settings.html", project=project, **choices, **newest)
+    choices = {"stickiness": stickiness_choices(fields), "stickiness_texts": STICKINESS_TEXTS}
+    return page("project/settings.html", project=project, protection=protection, reviewer=reviewer, **choices, **newest)

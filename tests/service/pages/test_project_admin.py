@@ -195,6 +195,7 @@ def test_settings_are_those_of_the_project(alice: Caller) -> None:
     fields = page.fields(f".//form[@data-path='{API}']")
     assert fields.keys() == {"name", "description", "mode", "defaultStickiness", "featureLimit"}
     assert fields["name"] == "Default"
+    assert page.texts(".//option[@selected]") == ["userId, else session (default)"]
     assert "The project default cannot be archived." in page.text
     body = {"name": "Shop", "description": None, "mode": "private", "defaultStickiness": "userId", "featureLimit": 7}
     assert alice.put(API, json=body).status_code == 200
