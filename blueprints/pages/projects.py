@@ -12,6 +12,7 @@ from blueprints.pages.page import Reader, page, require_reader
 from blueprints.pages.tokens import expiring_tokens
 from rules.event_text import sentence
 from sql import attention, event_search
+from sql.access import list_protected
 from sql.catalog import environments
 from sql.database import Connection, connection
 from sql.flags import cleanup
@@ -37,6 +38,7 @@ def show_projects() -> Response:
         ]
         waiting = attention.count(conn, changeable, reader.actor.viewer)
         ids = [project["id"] for project in projects]
+        protected = [] if changeable else list_protected(conn, reader.user_id, projects=ids)
         requests = change_request_lists.list_actionable(conn, ids, reader.user_id, is_admin=reader.actor.is_admin)
         found = event_search.search(conn, {}, reader.actor.visible, limit=EVENTS_READ, offset=0)
         events = recent_changes(json.loads(found or '{"events": []}')["events"])
@@ -50,6 +52,9 @@ def show_projects() -> Response:
         **list_page(projects, "name", "id"),
         flags=sum(project["featureCount"] for project in projects),
         may_change=bool(changeable),
+        may_propose=not {place for place, _ in protected}.isdisjoint(
+            one["id"] for one in projects if one["mode"] == "open"
+        ),
         dirty=dirty,
         expiring=expiring,
         waiting=waiting,

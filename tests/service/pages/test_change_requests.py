@@ -432,7 +432,14 @@ def test_pages_say_why_a_button_is_left_out(team: Team, world: World, alice: Cal
         assert "propose" not in open_page(alice, page).text
     for page in (path, f"{path}/compare"):
         assert "are on in production: propose changes on the page of a flag." in open_page(member, page).text
-    assert "are on in production: only members of the project" in open_page(world.user("Otto"), path).text
+    otto = world.user("Otto")
+    nothing = "change nothing. Its owners or an administrator give roles."
+    for mode, text in (("open", "propose changes on the page of a flag"), ("protected", "only members of the project")):
+        world.conn.execute("UPDATE projects SET mode = %s WHERE id = 'shop'", [mode])
+        assert f"are on in production: {text}" in open_page(otto, path).text
+        assert (nothing in open_page(otto, path).text) == (mode == "protected")
+        start = "You can read, and propose changes" if mode == "open" else "You can read, but change nothing yet."
+        assert start in open_page(otto, "/").text
     removal = open_page(alice, f"{path}/environments")
     assert "Switch change requests off in Settings to remove it." in removal.text
     path = "/api/admin/projects/shop/environments"
