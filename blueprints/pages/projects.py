@@ -1,6 +1,7 @@
 """The start page: the projects that the reader can see, what needs attention, and what changed."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from sql.flags import cleanup
 from sql.projects import change_request_lists
 from sql.projects import list as project_list
 
-# Of the newest events, the start page shows a few of each author, so that programs do not fill the list.
+# Of the newest events, the start page prefers a few of each author, so that programs do not fill the list.
 EVENTS_READ, CHANGES_SHOWN, CHANGES_OF_EACH = 60, 6, 2
 
 bp = Blueprint("projects", __name__)
@@ -68,12 +69,20 @@ def show_projects() -> Response:
 
 
 def recent_changes(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the newest events, but not more than CHANGES_OF_EACH of an author."""
-    shown: list[dict[str, Any]] = []
+    """Return the newest events: at first CHANGES_OF_EACH of an author, and more of them if there is room.
+
+    The last one of an author has the number of those that are left out before the end of the list as more.
+    """
+    number, first, others = Counter[str](), list[dict[str, Any]](), list[dict[str, Any]]()
     for event in events:
-        if sum(other["createdBy"] == event["createdBy"] for other in shown) < CHANGES_OF_EACH:
-            shown.append(event)
-    return shown[:CHANGES_SHOWN]
+        number[event["createdBy"]] += 1
+        (first if number[event["createdBy"]] <= CHANGES_OF_EACH else others).append(event)
+    shown = sorted([*first, *others][:CHANGES_SHOWN], key=lambda event: -event["id"])
+    last = {event["createdBy"]: event for event in shown}
+    for event in others:
+        if event not in shown and event["id"] > shown[-1]["id"]:
+            last[event["createdBy"]]["more"] = last[event["createdBy"]].get("more", 0) + 1
+    return shown
 
 
 @bp.get("/archived-projects")

@@ -81,13 +81,26 @@ def test_start_page_says_what_needs_attention(world: World, alice: Caller, victo
     assert "You can read, but change nothing yet." in page.text
 
 
-def test_recent_changes_are_at_most_two_of_each_author(world: World, alice: Caller) -> None:
-    zoe = world.user("Zoe", 2)
-    zoe.post(f"{API}/features", json={"name": "first"})
-    for name in "abc":
-        alice.post(f"{API}/features", json={"name": name})
-    changes = open_page(alice, "/").texts(".//section[@aria-labelledby='recent']//div[@class='said']")
-    assert changes[:3] == ["Alice created c", "Alice created b", "Zoe created first"]
+def test_recent_changes_count_those_of_an_author_that_are_left_out(world: World, alice: Caller) -> None:
+    zoe, yan = world.user("Zoe", 2), world.user("Yan", 2)
+
+    def create(author: Caller, *names: str) -> list[str]:
+        for name in names:
+            assert author.post(f"{API}/features", json={"name": name}).status_code == 201
+        page = open_page(alice, "/")
+        times = page.texts(".//section[@aria-labelledby='recent']//div[@class='quiet small']")
+        lines = zip(page.texts(".//section[@aria-labelledby='recent']//div[@class='said']"), times, strict=True)
+        return [" · ".join([said, *time.split(" · ")[1:]]) for said, time in lines]
+
+    world.conn.execute("DELETE FROM events")
+    # There is room for more than two of an author.
+    assert create(zoe, "zero", "first", "second")[:3] == [f"Zoe created {name}" for name in ("second", "first", "zero")]
+    create(yan, "third", "fourth")
+    alices = ["Alice created b", "Alice created a"]
+    assert create(alice, "a", "b")[:3] == [*alices, "Yan created fourth"]
+    yans = ["Yan created fourth", "Yan created third", "Zoe created second", "Zoe created first"]
+    wanted = ["Alice created d", "Alice created c · and 2 more by Alice", *yans]
+    assert create(alice, "c", "d") == wanted
 
 
 def test_start_page_without_flags_says_what_to_do(world: World, alice: Caller) -> None:
