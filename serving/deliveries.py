@@ -52,8 +52,9 @@ def note(claim: DictRow, due: Rows, outcome: Mapping[str, Any]) -> None:
         meters.deliveries.labels(claim["provider"], kind).inc(len(due))
     if kind != "delivered":
         line = {"integration": claim["id"], "provider": claim["provider"], "event": due[0]["event_id"]}
-        line |= {"error": outcome["error"]} if outcome["error"] else {"status": outcome["details"]["status"]}
-        write({"time": now(), "delivery": kind, **line, "ms": outcome["details"]["milliseconds"]})
+        details = outcome["details"]
+        line |= {"error": outcome["error"]} if outcome["error"] else {"status": details["status"]}
+        write({"time": now(), "delivery": kind, **line, "host": details["host"], "ms": details["milliseconds"]})
 
 
 def remove_old() -> None:
@@ -70,6 +71,7 @@ def attempt(integration: Mapping[str, Any], message_id: str, due: Rows) -> dict[
     provider, parameters = integration["provider"], integration["parameters"]
     first, attempts, is_thin = due[0], due[0]["attempts"] + 1, False
     began, status, retry_after, error, wait = time.perf_counter(), None, None, None, None
+    host = urlsplit(parameters["url"]).hostname or ""
     try:
         if provider == "webhook" and len(as_json(first["event"]).encode()) > EVENT_MAX:
             is_thin = True
@@ -82,7 +84,8 @@ def attempt(integration: Mapping[str, Any], message_id: str, due: Rows) -> dict[
         error = type(problem).__name__
         # Other messages can quote the response.
         reason = getattr(problem, "strerror", None) or error
-    host, ms = urlsplit(parameters["url"]).hostname, round((time.perf_counter() - began) * 1000)
+        reason = reason if host in reason else f"{host}: {reason}"
+    ms = round((time.perf_counter() - began) * 1000)
     state = "failed"
     if status and 200 <= status < 300:
         state = "successWithErrors" if is_thin else "success"

@@ -20,7 +20,8 @@ COUNT: LiteralString = f"""
               JOIN applications ON applications.name = app_name
              WHERE cardinality(%(projects)s) > 0
                AND {IS_UNKNOWN}
-               AND {SEEN}) AS unknown
+               AND {SEEN}) AS unknown,
+           (SELECT count(*) FROM integrations WHERE enabled AND failing_since IS NOT NULL) AS failing
       FROM (SELECT project_id,
                    {POTENTIALLY_STALE} AS is_old,
                    stale_since IS NOT NULL AND EXISTS (
@@ -35,5 +36,8 @@ COUNT: LiteralString = f"""
 
 
 def count(conn: Connection, projects: Sequence[str], viewer: int | None) -> DictRow:
-    """Return old, asked (stale flags that applications ask for) and unknown: of projects that the user may change."""
+    """Return old, asked (stale flags that applications ask for) and unknown: of projects that the user may change.
+
+    failing: the number of integrations that fail, which only administrators see.
+    """
     return one(conn, COUNT, {"projects": list(projects), "viewer": viewer}) or {}

@@ -6,6 +6,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from sql.database import value
+from tests.support.page import open_page
 from tests.support.receiver import log, receiving, status
 
 
@@ -54,7 +55,7 @@ def test_event_arrives_with_a_valid_signature(alice, receiver, subscribe, create
 
 
 def test_two_failures_are_repeated_with_the_same_id_and_valid_signatures(
-    alice, receiver, subscribe, create, deliver, capsys
+    alice, eve, receiver, subscribe, create, deliver, capsys
 ):
     integration = subscribe()
     receiver.answers = [status(500), status(503)]
@@ -64,6 +65,8 @@ def test_two_failures_are_repeated_with_the_same_id_and_valid_signatures(
     assert (entry["state"], entry["details"]["status"]) == ("failed", 500)
     assert entry["stateDetails"].startswith("500. Next attempt at 2")
     assert alice.get(f"/api/admin/addons/{integration['id']}").json["failingSince"] is not None
+    assert "Integrations fail 1" in open_page(alice, "/").text
+    assert "Integrations fail" not in open_page(eve, "/").text
     assert (deliver(), deliver(later=True), deliver(later=True), deliver(later=True)) == (0, 1, 1, 0)
     assert len({request.headers["webhook-id"] for request in receiver.received}) == 1
     for request in receiver.received:
@@ -73,7 +76,7 @@ def test_two_failures_are_repeated_with_the_same_id_and_valid_signatures(
     assert log(alice, integration)[0]["stateDetails"] == "200 after 3 attempts"
     assert alice.get(f"/api/admin/addons/{integration['id']}").json["failingSince"] is None
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"delivery"' in line]
-    assert [line["delivery"] for line in lines] == ["failed", "failed"]
+    assert [(line["delivery"], line["host"]) for line in lines] == [("failed", "127.0.0.1")] * 2
     about = {"integration": integration["id"], "provider": "webhook", "event": int(entry["id"]), "status": 500}
     assert lines[0].items() >= about.items()
 

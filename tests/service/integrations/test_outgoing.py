@@ -106,7 +106,9 @@ def test_redirects_are_not_followed(receiver):
 def test_invalid_response_is_a_failure(subscribe, alice, receiver, answer):
     receiver.answers = [answer]
     integration = subscribe()
-    assert alice.post(f"/api/admin/addons/{integration['id']}/test").json["state"] == "failed"
+    sent = alice.post(f"/api/admin/addons/{integration['id']}/test").json
+    assert sent["state"] == "failed"
+    assert ": 127.0.0.1: " in sent["stateDetails"]
 
 
 def test_long_response_is_not_read(receiver):
