@@ -25,6 +25,7 @@ def show_api_tokens() -> Response:
     with connection() as conn:
         reader = require_reader(conn, *permissions("READ"))
         tokens = json.loads(api_tokens.list_all(conn, readable_kinds(reader.actor)))["tokens"]
+        admins = [one for one in api_tokens.list_rows(conn) if one["type"] == "admin"] if reader.actor.is_admin else []
         names = project_list.names_by_id(conn, reader.actor.viewer)
         known = json.loads(environments.list_all(conn))["environments"]
     # The first one is chosen at the beginning. backend is another word for client.
@@ -32,6 +33,7 @@ def show_api_tokens() -> Response:
     deletable = [kind for kind in KINDS if kind != "admin" and reader.may(permission("DELETE", kind))]
     return page(
         "admin/api_tokens.html",
+        admins=admins,
         creatable=creatable,
         deletable=deletable,
         editable=[kind for kind in KINDS if kind != "admin" and reader.may(permission("UPDATE", kind))],

@@ -96,7 +96,7 @@ LIST_ROWS: LiteralString = f"""
 
 
 def list_rows(conn: Connection) -> list[dict[str, Any]]:
-    """Return id and record of every token, oldest first, for the command line."""
+    """Return id and record of every token, oldest first, without its secret."""
     return [row["record"] for row in rows(conn, LIST_ROWS)]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sql.database import Connection
+from sql.database import Connection, value
 from tests.support import fixtures, segments
 from tests.support.api_tokens import holder
 from tests.support.page import open_page
@@ -45,7 +45,11 @@ def test_api_tokens_show_no_secret(world: World, alice: Caller) -> None:
     world.project("second", name="Default")
     old = body | {"tokenName": "old", "expiresAt": "2020-01-01T00:00:00Z"}
     assert alice.post(f"{ADMIN}/api-tokens", json=old).status_code == 201
+    assert alice.post(f"{ADMIN}/api-tokens", json={"tokenName": "ci", "type": "admin"}).status_code == 201
     page = open_page(alice, "/admin/api-tokens")
+    number = value(world.conn, "SELECT id FROM api_keys WHERE name = 'ci'")
+    assert "./flags api-token revoke ID , or with the API and its secret. Ids: " in page.text
+    assert f"{number} for ci." in page.text
     assert token["secret"] not in page.response.text
     # The script finds the secret in the list of the API by these values.
     matches = [json.loads(form.get("data-match", "")) for form in page.all(f".//form[@data-find='{ADMIN}/api-tokens']")]
