@@ -1,6 +1,7 @@
 """The report of a move into this instance: what is new, changed, exists, differs or is not moved, and the warnings."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rules.refusals import quantity
@@ -20,11 +21,12 @@ MOST_CONFLICTS = 20
 
 
 class Conflicts(Exception):
-    """The move is refused. conflicts: all reasons, as sentences."""
+    """The move is refused. conflicts: all reasons, as sentences. table: lines of the report until the first of them."""
 
-    def __init__(self, conflicts: list[str]) -> None:
+    def __init__(self, conflicts: list[str], table: Sequence[str] = ()) -> None:
         super().__init__("Nothing was moved.")
         self.conflicts = conflicts
+        self.table = table
 
     def lines(self) -> list[str]:
         """Return the text for a command."""
@@ -105,15 +107,20 @@ class Report:
         named = f" {differ}: {first_names(self.differences)}." if self.differences else ""
         return f"Nothing to move: everything exists.{named}"
 
-    def lines(self, *, dry_run: bool = False, seconds: float | None = None) -> list[str]:
-        """Return the text for a command."""
-        rows, warnings = self.table(), self.warnings()
+    def table_lines(self, state: str = "") -> list[str]:
+        """Return the title with the state, and the table."""
+        rows = self.table()
         width = max([10, *(len(label) for label, *_ in rows)])
-        title = f"{self.source}{'            [Dry run: nothing was written.]' if dry_run else ''}"
+        title = f"{self.source}{f'            [{state}]' if state else ''}"
         lines = [title, f"{'':{width}}  {'new':>6}   changed   exists   differs   not moved"]
         for label, new, changed, exists, differs, not_moved, note in rows:
             row = f"{label:{width}}  {new:6}   {changed:7}   {exists:6}   {differs:7}   {not_moved:9}"
             lines.append(f"{row}      {note}".rstrip())
+        return lines
+
+    def lines(self, *, dry_run: bool = False, seconds: float | None = None) -> list[str]:
+        """Return the text for a command."""
+        lines, warnings = self.table_lines("Dry run: nothing was written." if dry_run else ""), self.warnings()
         changes, differences = ("Changed here", self.changes), ("Left as they are here", self.differences)
         for heading, items in (("Warnings", warnings), changes, differences):
             if items:

@@ -52,7 +52,7 @@ def import_contents(
     except UnicodeEncodeError:
         raise BadRequest("A text cannot be stored here, because it has lone surrogates.") from None
     if move.report.conflicts:
-        raise Conflicts(move.report.conflicts)
+        raise Conflicts(move.report.conflicts, move.report.table_lines("Nothing was moved."))
     return move.report
 
 
@@ -61,8 +61,8 @@ def write(move: Move, *, skip_change_requests: bool) -> None:
     # Two moves at once would both create the same records.
     lock_imports(move.conn, "")
     find_new_flags(move)
-    if not skip_change_requests:
-        refuse_protected(move)
+    # Added at the end, so that the table of the report has the flags.
+    protected = [] if skip_change_requests else find_protected(move)
     types, environments = write_catalog(move)
     write_projects(move)
     write_segments(move)
@@ -74,6 +74,8 @@ def write(move: Move, *, skip_change_requests: bool) -> None:
     for setting, noun in LIMITS.items():
         new = len(move.new_flags) if noun == "flag" else move.report.counts[noun]["new"]
         refuse_excess(move, setting, noun, new)
+    for place in protected:
+        move.report.conflict(f"Change requests are on in {place}. To add flags there, use --skip-change-requests.")
     written = {noun: numbers["new"] + numbers["changed"] for noun, numbers in move.report.counts.items()}
     counts = {noun: number for noun, number in written.items() if number}
     if counts:
@@ -81,14 +83,12 @@ def write(move: Move, *, skip_change_requests: bool) -> None:
         move.record("instance-imported", data=about | {"counts": counts})
 
 
-def refuse_protected(move: Move) -> None:
-    """Add a conflict for each environment with change requests in which new flags would get more than their names."""
+def find_protected(move: Move) -> list[str]:
+    """Return the environments with change requests in which new flags would get more than their names."""
     states = ((flag["project"], state) for flag in move.new_flags for state in flag["environments"])
     changed = {(project, one["environment"]) for project, one in states if any(one[key] for key in OFF)}
-    for project, environment in list_protected(move.conn, None, projects={project for project, _ in changed}):
-        if (project, environment) in changed:
-            place = f"environment {environment} of the project {project}"
-            move.report.conflict(f"Change requests are on in {place}. To add flags there, use --skip-change-requests.")
+    places = list_protected(move.conn, None, projects={project for project, _ in changed})
+    return [f"environment {name} of the project {project}" for project, name in places if (project, name) in changed]
 
 
 def refuse_excess(move: Move, setting: str, noun: str, new: int) -> None:

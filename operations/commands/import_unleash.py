@@ -71,7 +71,7 @@ def write_contents(contents: Contents, began: float, *, dry_run: bool, skip_chan
         with connection() as conn, rolled_back_transaction(conn) if dry_run else transaction_or_savepoint(conn):
             report = import_contents(conn, SYSTEM, contents, skip_change_requests=skip_change_requests)
     except Conflicts as error:
-        say_lines(error.lines())
+        say_lines([*error.table, *error.lines()])
         sys.exit(1)
     say_lines(report.lines(dry_run=dry_run, seconds=time.monotonic() - began))
     return report

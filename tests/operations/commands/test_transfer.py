@@ -105,6 +105,9 @@ def test_flags_come_into_an_environment_with_change_requests_with_an_option_only
     for options in ((), ("--dry-run",)):
         failed = own.run(*command, *options)
         assert failed.exit_code == 1
+        table = [line.split()[:2] for line in failed.stdout.splitlines()]
+        assert ["Flags", "1"] in table
+        assert ["Strategies", "1"] in table
         assert "on in environment production of the project default. To add flags there, use --skip" in failed.stdout
     assert counted(own) == before
     own.does(*command, "--skip-change-requests")
