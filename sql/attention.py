@@ -9,7 +9,7 @@ from sql.applications import IS_UNKNOWN, SEEN
 from sql.database import Connection, one
 from sql.projects.health import POTENTIALLY_STALE
 
-# old_in, asked_in: the project with the most of these flags.
+# old_in, asked_in: the project with the most of these flags. failing: integrations, which only administrators see.
 COUNT: LiteralString = f"""
     SELECT count(*) FILTER (WHERE is_old) AS old,
            count(*) FILTER (WHERE is_asked) AS asked,
@@ -36,8 +36,5 @@ COUNT: LiteralString = f"""
 
 
 def count(conn: Connection, projects: Sequence[str], viewer: int | None) -> DictRow:
-    """Return old, asked (stale flags that applications ask for) and unknown: of projects that the user may change.
-
-    failing: the number of integrations that fail, which only administrators see.
-    """
+    """Return old, asked (stale flags in use) and unknown, of projects that the user may change, and failing."""
     return one(conn, COUNT, {"projects": list(projects), "viewer": viewer}) or {}

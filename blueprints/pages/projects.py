@@ -78,11 +78,9 @@ def recent_changes(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         number[event["createdBy"]] += 1
         (first if number[event["createdBy"]] <= CHANGES_OF_EACH else others).append(event)
     shown = sorted([*first, *others][:CHANGES_SHOWN], key=lambda event: -event["id"])
-    last = {event["createdBy"]: event for event in shown}
-    for event in others:
-        if event not in shown and event["id"] > shown[-1]["id"]:
-            last[event["createdBy"]]["more"] = last[event["createdBy"]].get("more", 0) + 1
-    return shown
+    left = Counter(one["createdBy"] for one in others if one not in shown and one["id"] > shown[-1]["id"])
+    # From the end, so that the last one of each author takes the number.
+    return [one | {"more": left.pop(one["createdBy"], 0)} for one in reversed(shown)][::-1]
 
 
 @bp.get("/archived-projects")
