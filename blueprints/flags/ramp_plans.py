@@ -47,7 +47,10 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
 @bp.delete(f"{BASE}/<strategy_id>")
 @operation(record="strategies", refuses=(401, 403, 404))
 def delete_ramp_plan(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
-    """Delete all steps of a ramp plan. Without another enabled strategy, the flag is switched off."""
+    """Delete a ramp plan.
+
+    Deletes all of its steps. The flag is switched off if it has no other enabled strategy. The path has a step's id.
+    """
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
