@@ -48,7 +48,7 @@ function put(body, name, value) {
 // The JSON of a form or of an item of a list. <div data-list="name"> contains the items: <div data-item>.
 function read(container) {
   const body = Object.create(null);
-  for (const list of $$("[data-list]", container)) {
+  for (const list of $$("[data-list]:not(option)", container)) {
     if (owner(list) === container && list.dataset.empty !== "omit") put(body, list.dataset.list, []);
   }
   for (const element of $$(`${controls}, [data-item]`, container)) {
