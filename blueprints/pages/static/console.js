@@ -14,6 +14,7 @@ const fill = (address, record) => address.replace(/\{(\w+)\}/g, (_, key) => enco
 const owner = (element) => element.parentElement.closest("[data-item], form");
 const keep = (name, value) => { document.cookie = `${name}=${value}; path=${root.dataset.base || "/"}; max-age=${value ? 31536000 : 0}; samesite=lax`; };
 const controls = "input[name], select[name], textarea[name]";
+const reach = (path, request) => fetch(path, request).catch(() => { throw Object.assign(Error("The server cannot be reached. Try again."), { isAway: true }); });
 const sendsJSON = { "Content-Type": "application/json" };
 const localText = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -32,7 +33,7 @@ function valueOf(control) {
   if (kind === "share") return Math.round(Number(text) * 10);
   if (kind === "json") return JSON.parse(text || "null");
   // A time that is unchanged keeps its seconds.
-  if (kind === "time") return text === control.shown ? control.dataset.time : text && new Date(text).toISOString();
+  if (kind === "time") return text === control.shown ? control.dataset.time : isNaN(new Date(text)) ? text : new Date(text).toISOString();
   return text;
 }
 
@@ -97,9 +98,8 @@ function refuse(form, message, isTyping = false) {
     control.hints ??= control.getAttribute("aria-describedby") ?? "";
     control.setAttribute("aria-describedby", `${control.hints} ${problem.id}`);
   }
-  const place = $(".refusal", form);
-  place.textContent = isTyping ? "" : rest.join("; ");
-  place.hidden = place.textContent === "";
+  const text = isTyping ? "" : rest.join("; ");
+  Object.assign($(".refusal", form), { textContent: text, hidden: !text });
   if (!isTyping) $("[aria-invalid]", form)?.focus();
 }
 
@@ -144,7 +144,7 @@ function toast(text, event, link) {
 
 // The only record of the list data-find that has the values of data-match, or undefined. The session has ended: null.
 async function find(form) {
-  const response = await fetch(form.dataset.find);
+  const response = await reach(form.dataset.find);
   if (response.status === 401) return null;
   const records = Object.values(await response.json()).find(Array.isArray) ?? [];
   const found = records.filter((record) => Object.entries(JSON.parse(form.dataset.match)).every(([key, value]) => record[key] === value));
@@ -183,7 +183,7 @@ async function send(form, again = false) {
     if (!request) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
     const { method, path, body } = request;
     const headers = { ...body && sendsJSON, ...form.dataset.ifMatch && { "If-Match": `"${form.dataset.ifMatch}"` } };
-    const response = await fetch(path, { method, headers, body: JSON.stringify(body) });
+    const response = await reach(path, { method, headers, body: JSON.stringify(body) });
     const result = await response.json().catch(() => null);
     // The session has ended, unless the message is about a field: a wrong old password.
     if (response.status === 401 && !form.elements[result?.message.split(":")[0]]) return expired(form);
@@ -191,7 +191,8 @@ async function send(form, again = false) {
     if (!response.ok) return refuse(form, result?.message ?? `The server answered with the status ${response.status}.`);
     await done(form, { ...body, ...result }, form.dataset.final ?? response.headers.get("Event-Id"));
   } catch (error) {
-    refuse(form, error instanceof SyntaxError ? `This is not valid JSON: ${error.message}` : "The server cannot be reached. Try again.");
+    const fault = error instanceof SyntaxError ? "This is not valid JSON" : "This page has a fault. Load it again";
+    refuse(form, error.isAway ? error.message : `${fault}: ${error.message}`);
   } finally {
     // While the next page loads, a second click must not send the form again.
     if (!isLeaving) form.removeAttribute("aria-busy");
@@ -237,7 +238,7 @@ async function done(form, record, event) {
 
 // This page as the server has it now, or null.
 async function current() {
-  const response = await fetch(location.href);
+  const response = await reach(location.href);
   return response.ok && !response.redirected ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
 }
 
@@ -338,8 +339,7 @@ document.addEventListener("keydown", (event) => {
   const row = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
   if (key === "/") { event.preventDefault(); openPalette(); }
   if (key === "?") $("#keys")?.showModal();
-  if (key === "j") links[Math.min(row + 1, links.length - 1)]?.focus();
-  if (key === "k") links[Math.max(row - 1, 0)]?.focus();
+  if (key === "j" || key === "k") links[Math.max(0, Math.min(row + (key === "j" ? 1 : -1), links.length - 1))]?.focus();
   if (key === "x" && row >= 0) $("[type=checkbox]", links[row].closest("tr"))?.click();
 });
 
@@ -455,7 +455,7 @@ function showUTC(field) {
 function schedule(fields, first = byId("first-step")) {
   if (first.value === "100") notify(Object.assign(first, { value: 10 }));
   const [field, before] = fields.reverse();
-  const time = new Date(before?.value || new Date().setHours(9, 0));
+  const time = new Date(Date.parse(before?.value) || new Date().setHours(9, 0));
   field.value = localText(time.setDate(time.getDate() + (before ? 7 : 1)));
   showUTC(field);
 }

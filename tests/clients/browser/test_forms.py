@@ -9,6 +9,12 @@ from tests.support.service import Service
 from tests.support.window import Window
 
 pytestmark = pytest.mark.slow
+# What is wrong at the field with the focus.
+PROBLEM = """
+const field = document.activeElement;
+const ids = (field.getAttribute("aria-describedby") || "").trim().split(" ");
+return field.name + ": " + (document.getElementById(ids.at(-1))?.innerText ?? "");
+"""
 
 
 def test_token_without_chosen_projects_is_for_all(demo: Service, demo_url: str, window: Window) -> None:
@@ -19,3 +25,21 @@ def test_token_without_chosen_projects_is_for_all(demo: Service, demo_url: str, 
     read_secret(window)
     tokens = demo.get("/flags/api/admin/api-tokens", headers={"Authorization": ADMIN_KEY}).json["tokens"]
     assert [token["projects"] for token in tokens if token["tokenName"] == "everywhere"] == [["*"]]
+
+
+def test_year_with_five_digits_is_refused_at_its_field(demo_url: str, window: Window) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.expect("status of 400")
+    window.visit("/admin/signup-tokens")
+    window.click("button", "Create signup token")
+    fields = {"name": "far", "expiresAt": "20270-01-01T10:00"}
+    window.run(SEND, "Create signup token", fields)
+    assert window.run("return document.activeElement.validity.rangeOverflow")
+    # A browser without this check.
+    window.run("document.activeElement.form.noValidate = true")
+    window.run(SEND, "Create signup token", fields)
+    window.wait_for(PROBLEM, lambda text: text.startswith("expiresAt: Must be"))
+    # An exception of the script.
+    window.run("Object.assign(document.activeElement.form.dataset, { body: 'null', only: 'missing' })")
+    window.run(SEND, "Create signup token", fields)
+    window.wait_for(DIALOG, lambda text: "This page has a fault. Load it again: Cannot read" in text)
