@@ -17,6 +17,7 @@ from sql.database import connection
 
 TITLES = {
     400: "This address is not valid",
+    401: "Your session has ended",
     403: "You cannot see this page",
     404: "Page not found",
     409: "Somebody else was faster",
@@ -44,12 +45,16 @@ def init_blueprint(bp: Blueprint) -> None:
 
 def http_error_page(error: HTTPException) -> Response | Redirect:
     """Return the page of an HTTP error. Visitors without a session are sent to the login form."""
-    if isinstance(error, Unauthorized) and request.method == "GET":
+    if not isinstance(error, Unauthorized):
+        return as_page(error_response(error))
+    # A form is on another page than its address, and the browser names that page.
+    address = (request.referrer or "").removeprefix(current_app.config["BASE_URL"])
+    if request.method == "GET":
         # A ? or # in a name must not end the path. % is only there before 25 and 2F (serving/path_converters.py).
         query = request.query_string.decode("ascii", "replace")
         address = quote(request.path, safe="/%") + (f"?{query}" if query else "")
-        return redirect(f"{current_app.config['BASE_PATH']}/login?next={quote(address, safe='/')}")
-    return as_page(error_response(error))
+    login = f"{current_app.config['BASE_PATH']}/login?next={quote(address, safe='/')}"
+    return redirect(login) if request.method == "GET" else as_page(error_response(error), login)
 
 
 def exception_page(error: Exception) -> Response:
@@ -81,8 +86,8 @@ def accepts_html() -> bool:
     return any(kind == "text/html" and quality > 0 for kind, quality in request.accept_mimetypes)
 
 
-def as_page(response: Response) -> Response:
-    """Return an error of the API as a page, with the same status, message and id."""
+def as_page(response: Response, login: str = "") -> Response:
+    """Return an error of the API as a page with the same status, message and id, or with a link to a login form."""
     error = json.loads(response.get_data())
     if response.status_code == 404 and not isinstance(g.get("caller"), Reader) and any(credentials(request)):
         # The page has the menu too, if a user reads it.
@@ -95,6 +100,7 @@ def as_page(response: Response) -> Response:
         title=title,
         message=MESSAGES.get(error["message"], error["message"]),
         error_id=error["id"],
+        login=login,
         retry=response.status_code == 503,
         # The flag may have moved to another project.
         near=request.path.partition("/flags/")[2].split("/")[0] if isinstance(g.get("caller"), Reader) else "",

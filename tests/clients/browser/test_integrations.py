@@ -57,6 +57,20 @@ def test_webhook_is_created_tested_called_and_deleted(
     assert types == ["test", "feature-created"]
 
 
+def test_form_is_sent_again_after_the_session_has_ended(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.expect("status of 401")
+    window.visit("/admin/integrations/new?provider=webhook")
+    window.type("Description", "kept")
+    window.type("URL", "https://example.org/hook")
+    window.log_out()
+    window.click("button", "Create integration")
+    window.wait_for_text("Your session has ended", "Log in in a new tab")
+    window.log_in(demo_url, ADMIN)
+    window.send("POST", "/refresh", {})
+    window.wait_for_text("kept", "no event sent yet")
+
+
 def shown(window: Window) -> str:
     """The text of the page as it is now."""
     window.send("POST", "/refresh", {})

@@ -63,6 +63,24 @@ def test_visitor_is_sent_to_the_login_form_and_comes_back(stranger: Caller, addr
     assert response.headers["Location"] == f"/login?next={quote(address, safe='/')}"
 
 
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("admin/integrations/new?provider=webhook",) * 2,
+        ("admin/import",) * 2,
+        ("projects/default/export", "projects/default?x=1"),
+    ],
+)
+def test_form_of_an_ended_session_leads_to_the_login_form_and_back(stranger: Caller, path: str, page: str) -> None:
+    origin = stranger.app.config["BASE_URL"]
+    headers = {"Origin": origin, "Referer": f"{origin}/{page}"}
+    shown = Page(stranger.post(f"/{path}", data={"description": "typed"}, headers=headers))
+    assert (shown.status, shown.heading) == (401, "Your session has ended")
+    assert shown.links["Log in in a new tab"] == f"/login?next=/{quote(page)}"
+    assert "load this page again" in shown.text
+    assert "API token" not in shown.text
+
+
 def test_start_page_is_served_under_a_base_path(make_app: Any, shared_url: str) -> None:
     app = make_app(shared_url, BASE_URL="https://example.org/flags", BASE_PATH="/flags")
     for path in ("/flags", "/flags/", "/"):
