@@ -53,6 +53,8 @@ def test_forms_of_a_user_change_reset_and_delete(alice: Caller, victor: Caller) 
     assert (fields["name"], fields["email"]) == ("Victor", "victor@example.org")
     [chosen] = page.all(".//form[@data-send='PUT']//option[@selected]")
     assert chosen.get("value") == "3"
+    # The API can change an address, but not remove it.
+    assert page.all(".//form[@data-send='PUT']//input[@name='email'][@required]")
     change = {"name": "Vic", "email": fields["email"], "rootRole": 2}
     assert alice.put(path, json=change).status_code == 200
     body = json.loads(page.all(f".//form[@data-path='{reset}']")[0].get("data-body", ""))
