@@ -11,7 +11,8 @@ from flask import Blueprint, Response, abort, current_app, redirect
 from werkzeug.wrappers import Response as Redirect
 
 from blueprints.pages.constraints import join
-from blueprints.pages.flag_text import Row, group_states, rows_of, state_of, useless
+from blueprints.pages.events import names_of_people
+from blueprints.pages.flag_text import group_states, rows_of, state_of, useless
 from blueprints.pages.newest_change import FLAG, newest_change
 from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project
@@ -103,10 +104,8 @@ def archived_page(conn: Connection, reader: Reader, name: str, context: dict[str
         # Older events of a flag that was moved have links to its former project.
         present = flags.project_of(conn, name, reader.actor.viewer) or abort(404, "This project has no such flag.")
         return redirect(f"{current_app.config['BASE_PATH']}/projects/{segment(present)}/flags/{segment(name)}")
-    flag = {"name": name}
-    return page(
-        "flag/archived.html", **context, flag=flag, stages=json.loads(entered), sentence=sentence, changes=changes
-    )
+    context |= {"people": names_of_people(conn, reader.actor), "sentence": sentence, "changes": changes}
+    return page("flag/archived.html", **context, flag={"name": name}, stages=json.loads(entered))
 
 
 def strategies_in_words(conn: Connection, reader: Reader, flag: Mapping[str, Any]) -> dict[str, Any]:

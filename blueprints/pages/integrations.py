@@ -8,6 +8,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, g, request
 from werkzeug.exceptions import BadRequest
 
+from blueprints.pages.events import names_of_people
 from blueprints.pages.lists import list_page
 from blueprints.pages.page import page, require_reader
 from blueprints.pages.plain_forms import form_page, see_other
@@ -63,6 +64,7 @@ def show_integration(addon_id: str = "", error: BadRequest | None = None, **show
         editable = not closed and reader.may("UPDATE_ADDON" if addon_id else "CREATE_ADDON")
         if addon_id and editable:
             log = deliveries.log(conn, stored["id"], reader.actor.visible, {"limit": 5, "offset": 0})
+            shown["people"] = names_of_people(conn, reader.actor)
             shown["log"] = log and json.loads(log["body"])["integrationEvents"]
         shown["sent"] = deliveries.last_attempts(conn)
         shown["projects"] = project_list.names_by_id(conn, reader.actor.viewer)

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from blueprints.pages.events import names_of_people
 from blueprints.pages.page import Reader
 from rules.event_text import changes, sentence
 from sql import event_search
@@ -28,4 +29,7 @@ def newest_change(
     query = {"types": types.split(), **filters}
     found = json.loads(event_search.search(conn, query, reader.actor.visible, limit=LIMIT, offset=0) or "{}")
     events = (event for event in found.get("events", ()) if {**same, **(event["data"] or {})}.items() >= same.items())
-    return {"etag": etag, "newest": next(events, None), "sentence": sentence, "changes": changes}
+    newest = next(events, None)
+    if newest:
+        newest["createdBy"] = names_of_people(conn, reader.actor).get(newest["createdByUserId"], newest["createdBy"])
+    return {"etag": etag, "newest": newest, "sentence": sentence, "changes": changes}

@@ -53,6 +53,7 @@ def show_group(group_id: str) -> Response:
         group=group,
         roles=roles,
         choices=choices,
+        names={user.get(key): user_name(user) for user in people for key in ("username", "email")},
         members=[choice for choice in choices if choice[1]["user"]["id"] in members],
         **newest,
     )

@@ -236,6 +236,10 @@ def test_the_form_of_a_record_has_its_etag_and_the_newest_change(record, alice, 
     assert {form.get("data-if-match") for form in page.frame(".//form[@data-if-match]")} == {record.get().strip('"')}
     [change] = page.frame(".//template[@id='newest-change']")
     assert text_of(change).startswith("a key changed")
+    # The newest change of a user has their name, and not what they log in with.
+    assert alice.put(record.path, json=record.kind.two).status_code < 300
+    [change] = open_page(alice, path).frame(".//template[@id='newest-change']")
+    assert text_of(change).startswith("Alice ")
     # Eve may not see events without a project.
     if collection == "/api/admin/segments":
         [nothing] = open_page(eve, path).frame(".//template[@id='newest-change']")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from sql.database import Connection
 from sql.people import groups, personal_tokens, roles
 from sql.tokens import signup_tokens
-from tests.support.fixtures import add_group_user, add_project_group, allow, signup_token
+from tests.support.fixtures import add_group_user, add_project_group, allow, signup_token, update
 from tests.support.page import Page, open_page, text_of
 from tests.support.world import Caller, World
 
@@ -85,8 +85,10 @@ def test_groups_are_created_and_listed_with_members_and_roles(
 def test_form_of_a_group_has_what_the_request_replaces(alice: Caller, victor: Caller, conn: Connection) -> None:
     group = groups.insert(conn, "Payments", description="Team", root_role=roles.EDITOR, mappings_sso=["a", "b"])
     add_group_user(conn, group, victor.id or 0)
+    update(conn, "groups", group, created_by="victor@example.org")
     path = f"/api/admin/groups/{group}"
     page = open_page(alice, f"/admin/groups/{group}")
+    assert "by Victor." in page.text
     assert page.requests == {("PUT", path), ("DELETE", path)}
     fields = page.fields(".//form[@data-send='PUT']")
     assert fields["mappingsSSO"].split() == ["a", "b"]

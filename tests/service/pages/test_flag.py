@@ -353,6 +353,7 @@ def test_archived_flag_can_be_revived_or_deleted(world: World, alice: Caller, vi
     assert alice.delete(API).status_code == 202
     page = open_page(alice, PAGE)
     assert (page.heading, "This flag is archived." in page.text) == ("checkout", True)
+    assert page.texts(".//ol[@class='log']/li/span[1]")[0] == "Alice archived it"
     archive = "/api/admin/archive"
     undo = ("POST", f"/api/admin/events/{world.last_event_id()}/undo")
     assert page.requests == {("POST", f"{archive}/revive/checkout"), ("DELETE", f"{archive}/checkout"), undo}
