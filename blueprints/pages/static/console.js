@@ -15,8 +15,10 @@ const owner = (element) => element.parentElement.closest("[data-item], form");
 const keep = (name, value) => { document.cookie = `${name}=${value}; path=${root.dataset.base || "/"}; max-age=${value ? 31536000 : 0}; samesite=lax`; };
 const controls = "input[name], select[name], textarea[name]";
 const reach = (path, request) => fetch(path, request).catch(() => { throw Object.assign(Error("The server cannot be reached. Try again."), { isAway: true }); });
-const sendsJSON = { "Content-Type": "application/json" };
 const localText = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+// A text of the API or of a question, with its times in the zone of the reader.
+const withTimes = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => format.format(new Date(time)));
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // The value of a control, or undefined if it is not sent.
@@ -49,9 +51,7 @@ function put(body, name, value) {
 // The JSON of a form or of an item of a list. <div data-list="name"> contains the items: <div data-item>.
 function read(container) {
   const body = Object.create(null);
-  for (const list of $$("[data-list]:not(option)", container)) {
-    if (owner(list) === container && list.dataset.empty !== "omit") put(body, list.dataset.list, []);
-  }
+  for (const list of $$("[data-list]:not(option, [data-empty=omit])", container)) if (owner(list) === container) put(body, list.dataset.list, []);
   for (const element of $$(`${controls}, [data-item]`, container)) {
     if (owner(element) !== container || element.disabled || element.matches("[data-for][hidden] *")) continue;
     const { value } = element.dataset;
@@ -66,15 +66,13 @@ function read(container) {
 function controlOf(form, path) {
   let place = form;
   const keys = path.split(".");
-  while (keys.length > 1 && /^\d+$/.test(keys[1])) {
-    const list = $(`[data-list="${CSS.escape(keys[0])}"]`, place);
-    const item = list?.querySelectorAll(":scope > [data-item]")[keys[1]];
+  for (let at; (at = keys.findIndex((key) => /^\d+$/.test(key))) > 0; keys.splice(0, at + 1)) {
+    const item = $$(`[data-list="${CSS.escape(keys.slice(0, at).join("."))}"] > [data-item]`, place)[keys[at]];
     if (!item) break;
     place = item;
-    keys.splice(0, 2);
   }
   const name = keys.join(".");
-  const named = $$(controls, place).filter((control) => control.type !== "hidden" && `${control.name}.`.startsWith(`${name}.`));
+  const named = $$(controls, place).filter((control) => control.type !== "hidden" && (`${control.name}.`.startsWith(`${name}.`) || name.startsWith(`${control.name}.`)));
   return named.find((control) => !control.disabled) ?? (place === form ? null : $(controls, place));
 }
 
@@ -92,7 +90,8 @@ function refuse(form, message, isTyping = false) {
     if (!control) rest.push(part);
     if (!control || (isTyping && !control.isTyped && owner(control).contains(document.activeElement))) continue;
     const problem = make("p", { className: "problem sent", id: `problem-${$$(".problem").length}` });
-    problem.textContent = text.charAt(0).toUpperCase() + text.slice(1);
+    const words = control.dataset.type === "share" ? text.replace("1000", "100 %") : withTimes(text);
+    problem.textContent = words.charAt(0).toUpperCase() + words.slice(1);
     (control.closest(".checks") ?? control.closest(".row, .percent, label") ?? control).after(problem);
     control.setAttribute("aria-invalid", "true");
     control.hints ??= control.getAttribute("aria-describedby") ?? "";
@@ -124,7 +123,7 @@ function confirmed(form) {
   dialog.className = production === undefined ? "" : "production";
   button.className = method === "DELETE" || $(".bad", form) ? "bad" : `main ${dialog.className}`;
   $("h2", dialog).textContent = title ? counted(form, title) : `${button.textContent}?`;
-  $("p", dialog).textContent = counted(form, confirm);
+  $("p", dialog).textContent = withTimes(counted(form, confirm));
   $("ul", dialog).replaceChildren(...(form.dataset.selected ? selection() : []).map((box) => make("li", { textContent: `${box.value}: ${box.dataset.risk}` })));
   return ask(dialog);
 }
@@ -135,8 +134,7 @@ function toast(text, event, link) {
   if (!text) return;
   $(".toasts").replaceChildren($("#toast").content.cloneNode(true));
   $(".toast span").textContent = text;
-  $(".toast form").dataset.path = `${root.dataset.base}/api/admin/events/${event}/undo`;
-  if (!event) $(".toast form").remove();
+  if (event) $(".toast form").dataset.path = `${root.dataset.base}/api/admin/events/${event}/undo`; else $(".toast form").remove();
   if (link) $(".toast a").href = link; else $(".toast a").remove();
   clearTimeout(fading);
   fading = setTimeout(() => $(".toast:not(:has(.refusal:not([hidden])))")?.remove(), event || link ? 10000 : 4000);
@@ -172,8 +170,7 @@ async function requestOf(form) {
 let isLeaving = false, previewing;
 // again: the question was answered already.
 async function send(form, again = false) {
-  if (form.getAttribute("aria-busy") === "true") return;
-  if (!again && !await confirmed(form)) return;
+  if (form.getAttribute("aria-busy") === "true" || (!again && !await confirmed(form))) return;
   previewing = clearTimeout(previewing);
   refuse(form, "");
   form.setAttribute("aria-busy", "true");
@@ -182,7 +179,7 @@ async function send(form, again = false) {
     if (request === null) return expired(form);
     if (!request) return refuse(form, "Not found, or there are several that look the same. Load this page again, or use the API.");
     const { method, path, body } = request;
-    const headers = { ...body && sendsJSON, ...form.dataset.ifMatch && { "If-Match": `"${form.dataset.ifMatch}"` } };
+    const headers = { ...body && { "Content-Type": "application/json" }, ...form.dataset.ifMatch && { "If-Match": `"${form.dataset.ifMatch}"` } };
     const response = await reach(path, { method, headers, body: JSON.stringify(body) });
     const result = await response.json().catch(() => null);
     // The session has ended, unless the message is about a field: a wrong old password.
@@ -191,8 +188,8 @@ async function send(form, again = false) {
     if (!response.ok) return refuse(form, result?.message ?? `The server answered with the status ${response.status}.`);
     await done(form, { ...body, ...result }, form.dataset.final ?? response.headers.get("Event-Id"));
   } catch (error) {
-    const fault = error instanceof SyntaxError ? "This is not valid JSON" : "This page has a fault. Load it again";
-    refuse(form, error.isAway ? error.message : `${fault}: ${error.message}`);
+    const fault = error instanceof SyntaxError ? "This is not valid JSON: " : "This page has a fault. Load it again: ";
+    refuse(form, error.isAway ? error.message : fault + error.message);
   } finally {
     // While the next page loads, a second click must not send the form again.
     if (!isLeaving) form.removeAttribute("aria-busy");
@@ -211,10 +208,9 @@ async function overtaken(form, page) {
   $(".what", dialog).replaceChildren($("#newest-change", page).content);
   $("details", dialog)?.setAttribute("open", "");
   prepare(dialog);
-  const isOverwritten = await ask(dialog);
-  if (dialog.returnValue === "see") return location.reload();
-  if (isOverwritten) form.dataset.ifMatch = same.dataset.ifMatch;
-  return isOverwritten && send(form, true);
+  if (!await ask(dialog)) return dialog.returnValue === "see" && location.reload();
+  form.dataset.ifMatch = same.dataset.ifMatch;
+  return send(form, true);
 }
 
 // Show the result of a success.
@@ -262,7 +258,6 @@ async function refresh(form) {
 
 // Times in the zone of the reader, in texts and in fields.
 function prepare(part) {
-  const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
   for (const element of $$("time[datetime]", part)) {
     const time = new Date(element.dateTime);
     if (time > Date.now()) element.textContent = format.format(time);
@@ -273,13 +268,13 @@ function prepare(part) {
     showUTC(field);
   }
   for (const list of $$("table[data-list=variants]", part)) weigh(list);
-  for (const tab of $$(".tabs [aria-current]", part)) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.clientWidth / 2;
+  for (const form of $$("form[data-plan]", part)) offer(form);
+  $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest" });
 }
 
 document.addEventListener("DOMContentLoaded", () => {
   prepare(document);
   $("[data-zone]").textContent = ` · Times are in your time zone (${zone})`;
-  // For the days of the event log.
   keep("zone", zone);
   if (sessionStorage.toast) toast(...JSON.parse(sessionStorage.toast));
   delete sessionStorage.toast;
@@ -309,8 +304,7 @@ function choose(place) {
 
 async function search() {
   const number = searching;
-  const query = encodeURIComponent($("#palette input").value);
-  const response = await fetch(`${root.dataset.base}/search?part=results&q=${query}`).catch(() => null);
+  const response = await fetch(`${root.dataset.base}/search?part=results&q=${encodeURIComponent($("#palette input").value)}`).catch(() => null);
   if (number !== searching) return;
   if (response?.redirected || response?.status === 401) return location.reload();
   $("#found").innerHTML = response?.ok ? await response.text() : "";
@@ -331,7 +325,7 @@ document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   if (key === "Enter" && "pick" in target.dataset && target.value) { event.preventDefault(); pick(target); target.reportValidity(); }
   if ((event.ctrlKey || event.metaKey) && key === "k") { event.preventDefault(); return openPalette(); }
-  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($$("button.main:not([type])", target.form).find((button) => button.offsetParent));
+  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($("button.main:not([type=button])", target.form));
   if (key === "Escape") for (const menu of $$(".menu[open]")) { menu.open = false; $("summary", menu).focus(); }
   if (event.ctrlKey || event.metaKey || event.altKey || root.dataset.keys === "off") return;
   if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, dialog")) return;
@@ -354,9 +348,6 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// What is typed into a number replaces it, also after a click.
-document.addEventListener("click", ({ target }) => target.type === "number" && target.select());
-
 document.addEventListener("input", (event) => {
   const control = event.target;
   const { same, reveal } = control.dataset;
@@ -377,6 +368,7 @@ document.addEventListener("input", (event) => {
   if ("chooses" in control.dataset) showChosen(control);
   const variants = control.closest("table[data-list=variants]");
   if (variants) weigh(variants, control);
+  for (const form of $$("form[data-plan]")) offer(form);
   const form = control.closest("form[data-preview]");
   clearTimeout(previewing);
   if (form) previewing = setTimeout(() => preview(form).catch(() => null), 200);
@@ -393,6 +385,8 @@ function showChosen(control) {
 }
 
 document.addEventListener("click", (event) => {
+  // What is typed into a number replaces it, also after a click.
+  if (event.target.type === "number") event.target.select();
   for (const menu of $$(".menu[open]")) if (!menu.contains(event.target) || event.target.closest("[data-open]")) menu.open = false;
   const button = event.target.closest("button");
   if (!button) return;
@@ -472,6 +466,12 @@ function chooseField(select) {
   notify(chosen);
 }
 
+// A change request cannot contain a ramp plan.
+function offer(form) {
+  const hidden = Boolean($("[name=at]:enabled", form) ?? $("[name=until]:enabled", form)?.value);
+  for (const button of $$("[data-proposal]", form)) Object.assign(button, { hidden, type: hidden ? "button" : "submit" });
+}
+
 // The shares of variants: equal parts of what the fixed ones leave. A typed share becomes fixed, unless it is the only one.
 function weigh(list, control) {
   const rows = $$(":scope > [data-item]", list).map((row) => ({ weight: $("[name=weight]", row), type: $("[name=weightType]", row) }));
@@ -481,13 +481,14 @@ function weigh(list, control) {
   if (rows.length && !rows.some(isFree)) (rows.find((row) => row !== typed) ?? typed).type.value = "variable";
   const free = rows.filter(isFree);
   const rest = rows.reduce((left, row) => isFree(row) ? left : left - Math.round(10 * row.weight.value), 1000);
+  for (const row of rows) row.weight.setCustomValidity(rest < 0 && !isFree(row) ? "The fixed shares are more than 100 % together." : "");
   if (control) for (const [place, row] of free.entries()) row.weight.value = Math.max(0, Math.floor((rest + place) / free.length)) / 10;
   $(".share", list.parentElement).replaceChildren(...rows.map((row) => make("i", { style: `flex-grow: ${row.weight.value}` })));
 }
 
 async function preview(form) {
   const number = previewing;
-  const response = await fetch(form.dataset.preview, { method: "POST", headers: sendsJSON, body: JSON.stringify(read(form)) });
+  const response = await fetch(form.dataset.preview, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(read(form)) });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   if (number !== previewing || response.redirected || !response.ok) return;
   const problem = $(".problem", page)?.textContent ?? "";

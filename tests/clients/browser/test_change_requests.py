@@ -120,6 +120,23 @@ def test_save_and_add_to_change_request_are_beside_each_other(
         assert api.get(place)["parameters"]["rollout"] == ("43" if share == "43" else before)
 
 
+@pytest.mark.usefixtures("api")
+def test_a_ramp_plan_cannot_be_proposed(window: Window, demo_url: str, paths: dict[str, str]) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit(f"/projects/checkout/flags/{paths['flag']}/environments/production/strategies/new")
+    proposes = "return document.querySelector('[data-proposal]').checkVisibility()"
+    assert window.run(proposes)
+    window.click("button", "Add step")
+    assert not window.run(proposes)
+    window.click("button", "Remove this step")
+    assert window.run(proposes)
+    window.run(FILL, "[name=until]", "2096-12-02T09:00")
+    assert not window.run(proposes)
+    # Another type has no plan.
+    window.run("document.querySelector('[name=name][value=default]').click()")
+    assert window.run(proposes)
+
+
 def test_proposal_of_a_segment_does_not_send_its_project(
     window: Window, api: Project, demo_url: str, paths: dict[str, str]
 ) -> None:

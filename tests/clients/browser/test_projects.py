@@ -118,6 +118,11 @@ def test_several_flags_are_tagged_marked_and_switched(window: Window, demo_url: 
         window.wait_for(TOAST, lambda text, said=said: text == f"3 flags {said}.")
     window.click("checkbox", "Select all 3 flags")
     window.click("button", "Add tag…")
+    window.expect("status of 400")
+    window.run("const field = document.querySelector('#tag-value'); [field.value, field.form.noValidate] = ['x', true]")
+    window.click("button", "Add tag")
+    window.wait_for(PROBLEM, lambda text: text == "Must be at least 2 characters long")
+    assert window.focused() == "tag-value"
     window.type("Value", "q4-goal")
     window.click("button", "Add tag")
     window.wait_for(TOAST, lambda text: text == "Tag added to 3 flags.")

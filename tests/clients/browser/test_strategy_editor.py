@@ -1,5 +1,6 @@
 """The form of a strategy in a browser, by mouse and by keyboard."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.support.demo import ADMIN
 from tests.support.sdk_project import Project
 from tests.support.service import Service
-from tests.support.window import Window
+from tests.support.window import QUESTION, Window
 
 pytestmark = pytest.mark.slow
 # The visible field with a name in the last condition, step or variant, or in the form. Not all have a unique label.
@@ -153,6 +154,35 @@ def test_a_wrong_value_shows_its_problem_at_the_field(demo: Service, reader: Win
     reader.wait_for("return document.querySelector('.checks + .problem')?.textContent ?? ''", bool)
 
 
+def test_a_wrong_share_or_time_is_explained_as_the_form_shows_it(demo: Service, reader: Window) -> None:
+    reader.expect("400")
+    reader.cdp("Emulation.setTimezoneOverride", timezoneId="Europe/Oslo")
+    editor = Editor(demo, reader, "shares", "development")
+    problem = "return [...document.querySelectorAll('.problem.sent')].map((one) => one.textContent)"
+    for name in ("red", "blue", "green"):
+        reader.click("button", "Add variant")
+        editor.set("variants", "name", name)
+    editor.set("variants", "weight", "150")
+    reader.wait_for(problem, lambda texts: texts == ["Must be from 0 to 100 %"])
+    editor.set("variants", "weight", "70")
+    reader.wait_for(problem, lambda texts: texts == [])
+    reader.run(SET.replace("rows.at(-1)", "rows[0]"), "variants", "weight", "60")
+    reader.click("button", "Save in development")
+    invalid = "const field = document.activeElement; return [field.name, field.validationMessage]"
+    assert reader.run(invalid) == ["weight", "The fixed shares are more than 100 % together."]
+    reader.run(SET.replace("rows.at(-1)", "rows[0]"), "variants", "weight", "30")
+    reader.click("button", "Add step")
+    editor.set("steps", "percent", "100")
+    editor.set("steps", "at", "2020-12-02T09:00")
+    reader.type("Share of users in percent", "20", role="spinbutton")
+    reader.click("button", "Save in development")
+    # The time of the step before is that of the request.
+    later = re.compile(r"Must be later than \d+ \w+ \d{4}, \d\d:\d\d, the time")
+    reader.wait_for(problem, lambda texts: later.match(" ".join(texts)))
+    reader.wait_for("return document.activeElement.name", lambda name: name == "at")
+    reader.cdp("Emulation.setTimezoneOverride", timezoneId="")
+
+
 def test_operators_in_words_store_what_they_say(demo: Service, reader: Window) -> None:
     editor = Editor(demo, reader, "worded", "development")
     reader.click("button", "Add condition")
@@ -204,6 +234,8 @@ def test_a_ramp_plan_is_made_and_edited(demo: Service, reader: Window) -> None:
     steps = editor.saved()
     assert [step["parameters"]["rollout"] for step in steps] == ["20", "50", "100"]
     assert steps[1]["constraints"][0]["value"] == "2096-12-02T08:00:00.000Z"
+    reader.run("document.querySelector('form[data-path$=\"/skip\"]').requestSubmit()")
+    reader.wait_for(QUESTION, lambda text: "not only on 2 Dec 2096, 09:00." in text)
     reader.visit(f"{editor.page}/environments/production/strategies/{steps[2]['id']}")
     reader.run("document.querySelectorAll('[data-list=steps] [data-remove]')[0].click()")
     reader.click("button", "Save in production")
