@@ -115,7 +115,7 @@ const counted = (form, text) => form.dataset.selected ? text.replace("#", select
 
 // Ask the question of a form, if it has one. Return whether the form may be sent.
 function confirmed(form) {
-  const { confirm, title, yes, production, send: method } = form.dataset;
+  const { confirm, title, yes, production } = { ...form.dataset, ...$("option[data-confirm]:checked", form)?.dataset };
   if (!confirm) return true;
   const dialog = $("#question");
   const button = $("button", dialog);

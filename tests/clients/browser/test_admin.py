@@ -7,7 +7,7 @@ import pytest
 from tests.support.demo import ADMIN
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service
-from tests.support.window import Window
+from tests.support.window import QUESTION, Window
 
 # Fill in the fields of the form that contains a button with this text, and press it.
 SEND = """
@@ -69,7 +69,15 @@ def test_administrator_manages_people_and_reads_what_happened(demo: Service, dem
     link = read_secret(window)
     assert link.startswith(f"{demo.origin}/flags/new-user?token=")
     shows(window, "Ada", "ada@example.org")
+    shows(window, "Ada", "ada@example.org")
     role = window.run(OPTION, "Night watch")
+    # Administrators are asked before they change their own role.
+    window.visit("/admin/users?query=nora")
+    window.click("button", "Edit Nora Lindqvist")
+    window.run(SEND, "Save user", {"rootRole": window.run(OPTION, "Viewer")})
+    window.wait_for(QUESTION, lambda text: "You lose the permissions of your role" in text)
+    window.press("Enter")
+    window.visit("/admin/users?query=ada@")
     window.click("button", "Edit Ada")
     window.run(SEND, "Save user", {"name": "Ada King", "rootRole": role})
     shows(window, "Ada King", "Night watch")

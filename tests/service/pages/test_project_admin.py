@@ -91,6 +91,16 @@ def test_holder_of_several_roles_can_keep_only_one(world: World, alice: Caller) 
     assert texts == ["only Owner", "only Member"]
 
 
+def test_owners_are_asked_before_they_change_their_own_role(world: World) -> None:
+    otto, uma = world.user("Otto"), world.user("Uma")
+    for owner in (otto, uma):
+        world.member("default", owner, 4)
+    page = open_page(otto, ACCESS)
+    for user, title in ((otto, "Change your own role to Member?"), (uma, None)):
+        [form] = page.all(f".//form[@data-path='{API}/users/{user.id}/roles'][@data-send='PUT']")
+        assert (form.get("data-confirm") is not None, form.get("data-title")) == (user is otto, title)
+
+
 def test_readers_of_the_list_cannot_change_it(world: World, alice: Caller) -> None:
     auditor = world.user("Audrey")
     world.member("default", auditor, roles.make(alice, permissions=[{"name": "PROJECT_USER_ACCESS_READ"}]))
