@@ -111,6 +111,7 @@ function ask(dialog) {
 
 // The selected rows of a table, and those that a form sends. "#" in its texts is how many they are.
 const selection = () => $$("main tbody :checked");
+const count = () => { for (const place of $$("[data-count]")) place.textContent = selection().length; };
 const counted = (form, text) => form.dataset.selected ? text.replace("#", selection().length === 1 ? "1 flag" : `${selection().length} flags`) : text;
 
 // Ask the question of a form, if it has one. Return whether the form may be sent.
@@ -238,7 +239,7 @@ async function current() {
   return response.ok && !response.redirected ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
 }
 
-// Load this page again in place. The focus, open details, the scroll position and other forms with typed text stay.
+// Load this page again in place. The focus, open details, the scroll position, the selected rows and other forms with typed text stay.
 async function refresh(form) {
   const page = await current();
   if (!page) return location.reload();
@@ -249,8 +250,11 @@ async function refresh(form) {
     if (fresh && form.dataset.ifMatch && form.dataset.ifMatch === other.dataset.ifMatch) other.dataset.ifMatch = fresh.dataset.ifMatch;
     fresh?.replaceWith(other);
   }
+  const ticked = form.dataset.selected ? [] : selection().map((box) => box.value);
   $("main").replaceWith(document.adoptNode($("main", page)));
   for (const id of open) byId(id)?.setAttribute("open", "");
+  for (const box of $$(".selecting tbody [type=checkbox]")) box.checked = ticked.includes(box.value);
+  count();
   prepare($("main"));
   const control = byId(focused);
   (control?.closest(".menu:not([open])")?.firstElementChild ?? control ?? $("main")).focus({ preventScroll: true });
@@ -263,10 +267,7 @@ function prepare(part) {
     if (time > Date.now()) element.textContent = format.format(time);
     element.title = `${format.format(time)} (${element.dateTime.slice(0, 19).replace("T", " ")} UTC)`;
   }
-  for (const field of $$("input[data-time]", part)) {
-    field.shown = field.value = localText(Date.parse(field.dataset.time));
-    showUTC(field);
-  }
+  for (const field of $$("input[data-time]", part)) { field.shown = field.value = localText(Date.parse(field.dataset.time)); showUTC(field); }
   for (const list of $$("table[data-list=variants]", part)) weigh(list);
   for (const form of $$("form[data-plan]", part)) offer(form);
   $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest" });
@@ -294,8 +295,7 @@ document.addEventListener("DOMContentLoaded", () => {
 let searching, chosen = -1;
 const results = () => $$("#found [role=option]");
 
-function choose(place) {
-  const items = results();
+function choose(place, items = results()) {
   chosen = Math.max(0, Math.min(place, items.length - 1));
   for (const item of items) item.setAttribute("aria-selected", String(item === items[chosen]));
   $("#palette input").setAttribute("aria-activedescendant", items[chosen]?.id ?? "");
@@ -353,7 +353,7 @@ document.addEventListener("input", (event) => {
   const { same, reveal } = control.dataset;
   control.isTyped = true;
   if ("all" in control.dataset) for (const box of $$("tbody td:first-child > [type=checkbox]")) box.checked = control.checked;
-  for (const place of $$("[data-count]")) place.textContent = selection().length;
+  count();
   if ("cookie" in control.dataset) {
     const value = control.type === "checkbox" && !control.checked ? "" : control.value;
     keep(control.name, value);
@@ -441,8 +441,7 @@ document.addEventListener("change", async ({ target }) => { if ("pick" in target
 
 function showUTC(field) {
   const time = new Date(field.value);
-  const place = $("[data-utc]", field.parentElement);
-  if (place) place.textContent = isNaN(time) ? zone : `${zone} · ${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  for (const place of $$("[data-utc]", field.parentElement)) place.textContent = isNaN(time) ? zone : `${zone} · ${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 // A new step is a week after the one before it, or tomorrow at 9. More than 100 % cannot follow, so the first step is 10 % then.
@@ -498,4 +497,4 @@ async function preview(form) {
 }
 
 // A page from the cache of the Back button can be one of a user who has logged out.
-addEventListener("pageshow", (event) => event.persisted && location.reload());
+addEventListener("pageshow", (event) => event.persisted ? location.reload() : count());

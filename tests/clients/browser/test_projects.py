@@ -109,6 +109,27 @@ def test_several_flags_are_archived_with_one_question(window: Window, demo_url: 
     assert window.nodes("button", "Archive…") == []
 
 
+def test_selection_stays_after_a_switch_and_after_the_back_button(window: Window, demo_url: str) -> None:
+    window.log_in(demo_url, OWNER)
+    window.visit("/projects/checkout?query=guest-order")
+    [first, second, _] = names = window.run(NAMES)
+    shown = (
+        "const bar = document.querySelector('.bulk'); return bar.checkVisibility() ? bar.innerText.split('\\n')[0] : ''"
+    )
+    ticked = "return [...document.querySelectorAll('[name=features]:checked')].map((box) => box.value)"
+    for name in (first, second):
+        window.click("checkbox", f"Select {name}")
+    window.click("switch", f"{first} in development")
+    window.wait_for(TOAST, bool)
+    assert window.run(ticked) == [first, second]
+    assert window.run(shown) == "2 selected"
+    window.click("link", second)
+    window.wait_for_path(f"/projects/checkout/flags/{second}")
+    window.go_back()
+    window.wait_for(shown, lambda text: text == f"{len(window.run(ticked))} selected")
+    assert window.run(NAMES) == names
+
+
 def test_several_flags_are_tagged_marked_and_switched(window: Window, demo_url: str) -> None:
     window.log_in(demo_url, OWNER)
     window.visit("/projects/checkout?query=guest-order")
