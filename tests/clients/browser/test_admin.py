@@ -135,6 +135,7 @@ def test_a_banner_appears_until_it_is_switched_off(demo_url: str, window: Window
     window.click("button", "Create banner")
     window.run(SEND, "Create banner", {"message": "No changes before Monday.", "link": "/events", "variant": "warning"})
     shows(window, "No changes before Monday. More info")
+    assert window.run(TOAST) == "The banner is created."
     window.click("switch", "No changes before Monday.")
     window.wait_for("return document.querySelector('.banners').textContent", lambda text: text == "")
     shows(window, "No changes before Monday.")
