@@ -117,6 +117,7 @@ def test_problems_are_shown_beside_the_fields_with_what_was_typed(app, alice):
     page = save(alice, new("discord"), 400, parameters__url="https://10.0.0.1/")
     problem = "URL must be https and public. The setting INTEGRATION_NETWORKS allows others."
     assert page.texts(".//p[@class='problem']") == [problem]
+    assert [control.get("name") for control in page.all(".//*[@autofocus]")] == ["parameters.url"]
     open_page(alice, new("pager"), 404)
 
 

@@ -211,6 +211,7 @@ def test_refusal_of_a_sign_up_is_beside_its_field(
         world.user("Grace")
     page = Page(send_form(stranger, invite, status, **guest(**changes)))
     assert page.texts(f".//*[@id='{field}-problem']") == [sentence]
+    assert [control.get("name") for control in page.all(".//*[@autofocus]")] == [field]
 
 
 @pytest.mark.parametrize(
@@ -312,6 +313,7 @@ def test_refused_password_is_explained_and_the_link_still_works(
     page = Page(send_form(stranger, reset, 400, account=EMAIL, password=password))
     assert page.texts(".//*[@id='password-problem']") == [sentence]
     assert page.fields() == {"account": EMAIL, "password": ""}
+    assert page.all(".//input[@name='password'][@autofocus]")
     send_form(stranger, reset, password=NEW)
 
 
