@@ -7,6 +7,10 @@ UPDATE roles SET name = %(name)s::text || id, description = %(name)s::text WHERE
 UPDATE segments SET name = %(name)s::text || id, description = %(name)s::text;
 UPDATE context_fields SET description = %(name)s::text, legal_values = json_build_array(json_build_object('value', %(name)s::text, 'description', %(name)s::text));
 UPDATE tag_types SET description = %(name)s::text;
+INSERT INTO tags VALUES ('simple', repeat('M', 50));
+INSERT INTO flag_tags (flag_id, type, value) SELECT id, 'simple', repeat('M', 50) FROM flags;
+INSERT INTO flag_links (flag_id, url, title) SELECT id, 'https://example.org/' || repeat('M', 200), %(name)s::text FROM flags;
+INSERT INTO flag_links (flag_id, url) SELECT id, 'https://example.org/' || repeat('M', 200) FROM flags;
 UPDATE strategy_types SET description = %(name)s::text, display_name = %(name)s::text, title = %(name)s::text WHERE name <> 'default';
 UPDATE flags SET description = %(name)s::text;
 UPDATE strategies SET title = %(name)s::text,
