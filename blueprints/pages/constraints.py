@@ -79,7 +79,8 @@ def describe(constraint: Mapping[str, Any], *, most: int | None = None) -> str:
     """Return a constraint in words, such as: country is NO or SE. most: how many values to name."""
     operator, inverted = constraint["operator"], bool(constraint.get("inverted"))
     words = operator_words(operator, inverted=inverted)
-    values = list(constraint.get("values") or ["(no value)"])
+    # Without quotes, one value with a comma would read as two.
+    values = [f"“{value}”" if "," in value else value for value in constraint.get("values") or ["(no value)"]]
     if operator not in LIST_OPERATORS:
         values = [as_time(constraint) or constraint.get("value") or "(no value)"]
     last = "or"

@@ -31,7 +31,7 @@ function valueOf(control) {
   if (control.type === "checkbox") return control.checked;
   if (text === "" && empty) return empty === "null" ? null : undefined;
   if (kind === "number") return text.trim() === "" ? null : Number(text);
-  if (kind === "lines") return text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (kind === "lines") return [...new Set(text.split("\n").map((line) => line.trim()).filter(Boolean))];
   if (kind === "share") return Math.round(Number(text) * 10);
   if (kind === "json") return JSON.parse(text || "null");
   // A time that is unchanged keeps its seconds.

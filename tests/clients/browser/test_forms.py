@@ -27,6 +27,18 @@ def test_token_without_chosen_projects_is_for_all(demo: Service, demo_url: str, 
     assert [token["projects"] for token in tokens if token["tokenName"] == "everywhere"] == [["*"]]
 
 
+def test_line_that_is_there_twice_is_sent_once(demo: Service, demo_url: str, window: Window) -> None:
+    window.log_in(demo_url, ADMIN)
+    window.visit("/admin/groups")
+    window.run("document.querySelector('main tbody a').click()")
+    window.find("button", "Save group")
+    window.run("document.querySelector('[name=mappingsSSO]').value = 'b\\na, c\\n b '")
+    window.click("button", "Save group")
+    window.wait_for("return document.querySelector('.toast')?.innerText ?? ''", bool)
+    path = "/flags/api" + window.path()
+    assert demo.get(path, headers={"Authorization": ADMIN_KEY}).json["mappingsSSO"] == ["b", "a, c"]
+
+
 def test_year_with_five_digits_is_refused_at_its_field(demo_url: str, window: Window) -> None:
     window.log_in(demo_url, ADMIN)
     window.expect("status of 400")

@@ -73,6 +73,7 @@ def test_strategy_is_a_sentence(strategy: dict[str, Any], words: str) -> None:
     ("constraint", "words"),
     [
         (on("c", "IN", "a"), "c is a"),
+        (on("c", "IN", "b, c", "a"), "c is “b, c” or a"),
         (on("c", "IN", "a", "b"), "c is a or b"),
         (on("c", "IN", "a", inverted=True), "c is not a"),
         (on("c", "IN", "a", "b", inverted=True), "c is none of a, b"),
