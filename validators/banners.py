@@ -18,7 +18,9 @@ PATH = re.compile(r"/(?![/\\])[^\s\x00-\x1f\x7f-\x9f]*")
 def require_link(link: str | None) -> None:
     """Raise ValidationError unless this is a URL, a path of this service, or the word dialog."""
     if link not in (None, "dialog") and not URL.fullmatch(link) and not PATH.fullmatch(link):
-        raise ValidationError("must be dialog, a path such as /events, or a URL that begins with https:// or http://")
+        raise ValidationError(
+            "must be dialog, a path such as /events, or a URL with https:// or http://, without spaces"
+        )
 
 
 # Our choice: like other properties that a PUT omits, these get their defaults.

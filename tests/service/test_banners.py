@@ -62,7 +62,7 @@ def test_a_link_is_a_url_a_path_or_the_dialog(alice: Caller, link: str) -> None:
 )
 def test_other_links_are_refused(alice: Caller, link: str) -> None:
     message = refused(alice.post(BANNERS, json={"message": "x", "link": link}))
-    assert message == "link: must be dialog, a path such as /events, or a URL that begins with https:// or http://"
+    assert message == "link: must be dialog, a path such as /events, or a URL with https:// or http://, without spaces"
 
 
 def test_the_51st_banner_is_refused(alice: Caller, conn) -> None:

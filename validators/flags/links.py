@@ -22,7 +22,7 @@ class WebAddress(Text):
     def load_value(self, value: Any) -> str:
         value = super().load_value(value)
         if not URL.fullmatch(value):
-            raise ValidationError("must be a URL that begins with https:// or http://")
+            raise ValidationError("must be a URL that begins with https:// or http://, without spaces")
         return value
 
 

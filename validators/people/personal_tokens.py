@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, validates_schema
 
 from validators import Body
-from validators.fields import DateTime, Text
+from validators.fields import DateTime, NotBlank
 from validators.returned import ResponseOnly
 
 PERSONAL_TOKEN = ResponseOnly("personalToken", ignored=("id", "userId", "createdAt", "seenAt", "secret"))
@@ -26,7 +26,7 @@ class CreatePersonalToken(Body):
         super().__init__()
         self.latest = latest
 
-    description = Text(
+    description = NotBlank(
         min=1,
         max=255,
         required=True,

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, post_load, validates_schema
 
 from validators import Body
-from validators.fields import DateTime, ListOf, OneOf, Text
+from validators.fields import DateTime, ListOf, NotBlank, OneOf, Text
 from validators.returned import UNLEASH_ONLY, ResponseOnly
 from validators.tokens.origins import ANY, Origin
 
@@ -78,8 +78,8 @@ class CreateApiToken(Body):
     )
 
     type = Kind(frozenset(KINDS), "admin, client, backend or frontend", required=True, description=TYPE)
-    tokenName = Text(min=1, max=255, description="Name of the token. It need not be unique.")
-    username = Text(
+    tokenName = NotBlank(min=1, max=255, description="Name of the token. It need not be unique.")
+    username = NotBlank(
         min=1, max=255, description="The old name of tokenName. Send one of the two, or both if they are equal."
     )
     environment = Text(description="Environment of the token. An admin token has `*`, which means all.")

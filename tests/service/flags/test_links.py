@@ -103,7 +103,7 @@ def test_links_of_another_flag_are_404(world, alice):
 def test_only_web_addresses_are_accepted(world, alice, url):
     [link] = linked(world, ISSUE["url"])
     for response in (alice.post(LINKS, json={"url": url}), alice.put(f"{LINKS}/{link}", json={"url": url})):
-        assert refused(response) == "url: must be a URL that begins with https:// or http://"
+        assert refused(response) == "url: must be a URL that begins with https:// or http://, without spaces"
     assert links(alice) == [ISSUE]
 
 

@@ -297,9 +297,12 @@ def test_dependencies_are_added_and_removed(world: World, alice: Caller, monkeyp
     body = {"feature": "cart", "enabled": True, "variants": ["blue"]}
     assert alice.post(f"{API}/dependencies", json=body).status_code == 200
     page = open_page(alice, PAGE)
-    assert "cart must be on with the variant blue" in page.text
+    assert "But cart must be on with the variant blue." in page.text
     assert page.links["cart"] == "/projects/default/flags/cart"
-    assert "These flags depend on it: checkout" in open_page(alice, "/projects/default/flags/cart").text
+    parent = open_page(alice, "/projects/default/flags/cart")
+    assert "These flags depend on it: checkout" in parent.text
+    [form] = [form for form in parent.all(".//form[@data-confirm]") if form.get("data-title") == "Archive cart?"]
+    assert form.get("data-confirm", "").startswith("checkout depends on it: remove this dependency first. ")
     assert send(alice, page, "DELETE", f"{API}/dependencies/cart") == 200
 
 

@@ -91,6 +91,7 @@ def test_an_expiry_must_be_in_the_future(victor, conn):
     for seconds in (-3600, -1):
         at = (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
         assert refused(make(victor, expires_at=at)) == "expiresAt: must be in the future"
+    assert refused(make(victor, "   ")) == "description: must not be blank"
     assert fingerprint(conn) == before
     assert make(victor, expires_at=(datetime.now(UTC) + timedelta(minutes=1)).isoformat()).status_code == 201
 

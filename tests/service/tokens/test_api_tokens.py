@@ -178,6 +178,7 @@ def test_names_need_not_be_unique_and_the_location_quotes_them(alice):
     [
         ({"type": "client"}, "tokenName: is required"),
         (CLIENT | {"tokenName": None}, "tokenName: is required"),
+        (CLIENT | {"tokenName": "  "}, "tokenName: must not be blank"),
         (CLIENT | {"type": "proxy"}, "type: must be admin, client, backend or frontend"),
         (CLIENT | {"type": 1}, "type: must be a string"),
         (CLIENT | {"username": "other"}, "username: must be omitted with tokenName, or equal to it"),
