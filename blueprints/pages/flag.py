@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response as Redirect
 
 from blueprints.pages.constraints import join
 from blueprints.pages.events import names_of_people
-from blueprints.pages.flag_text import group_states, rows_of, state_of, useless
+from blueprints.pages.flag_text import Row, group_states, rows_of, state_of, useless
 from blueprints.pages.newest_change import FLAG, newest_change
 from blueprints.pages.page import Reader, page, require_reader, segment
 from blueprints.pages.project import read_project

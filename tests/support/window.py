@@ -20,6 +20,15 @@ TAKE = "const found = window.found; delete window.found; return found;"
 # The key of an element in the JSON of WebDriver.
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 QUESTION = "return document.querySelector('#question[open] p')?.innerText ?? ''"
+# The dialog on top: its text, or null without one.
+DIALOG = "return [...document.querySelectorAll('dialog[open]')].at(-1)?.innerText ?? null"
+# Fill in the fields of the form that contains a button with this text, and press it.
+SEND = """
+const [label, fields] = arguments;
+const button = [...document.querySelectorAll('main form button')].find((one) => one.textContent.trim() === label);
+for (const [name, value] of Object.entries(fields)) button.form.querySelector(`[name="${name}"]`).value = value;
+button.form.requestSubmit(button);
+"""
 TEXT = "return document.querySelector('main')?.innerText ?? ''"
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

@@ -116,7 +116,7 @@ const counted = (form, text) => form.dataset.selected ? text.replace("#", select
 
 // Ask the question of a form, if it has one. Return whether the form may be sent.
 function confirmed(form) {
-  const { confirm, title, yes, production } = { ...form.dataset, ...$("option[data-confirm]:checked", form)?.dataset };
+  const { confirm, title, yes, production, send: method } = { ...form.dataset, ...$("option[data-confirm]:checked", form)?.dataset };
   if (!confirm) return true;
   const dialog = $("#question");
   const button = $("button", dialog);
@@ -270,7 +270,7 @@ function prepare(part) {
   for (const field of $$("input[data-time]", part)) { field.shown = field.value = localText(Date.parse(field.dataset.time)); showUTC(field); }
   for (const list of $$("table[data-list=variants]", part)) weigh(list);
   for (const form of $$("form[data-plan]", part)) offer(form);
-  $(".tabs [aria-current]", part)?.scrollIntoView({ block: "nearest" });
+  for (const tab of $$(".tabs [aria-current]", part)) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.clientWidth / 2;
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -325,7 +325,7 @@ document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   if (key === "Enter" && "pick" in target.dataset && target.value) { event.preventDefault(); pick(target); target.reportValidity(); }
   if ((event.ctrlKey || event.metaKey) && key === "k") { event.preventDefault(); return openPalette(); }
-  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($("button.main:not([type=button])", target.form));
+  if ((event.ctrlKey || event.metaKey) && key === "Enter") return target.form?.requestSubmit($$("button.main:not([type=button])", target.form).find((button) => button.offsetParent));
   if (key === "Escape") for (const menu of $$(".menu[open]")) { menu.open = false; $("summary", menu).focus(); }
   if (event.ctrlKey || event.metaKey || event.altKey || root.dataset.keys === "off") return;
   if (target.closest("input:not([type=checkbox], [type=radio]), select, textarea, dialog")) return;

@@ -7,18 +7,9 @@ import pytest
 from tests.support.demo import ADMIN
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service
-from tests.support.window import QUESTION, Window
+from tests.support.window import DIALOG, QUESTION, SEND, Window
 
-# Fill in the fields of the form that contains a button with this text, and press it.
-SEND = """
-const [label, fields] = arguments;
-const button = [...document.querySelectorAll('main form button')].find((one) => one.textContent.trim() === label);
-for (const [name, value] of Object.entries(fields)) button.form.querySelector(`[name="${name}"]`).value = value;
-button.form.requestSubmit(button);
-"""
-# The dialog on top: its text, or null without one.
 TOAST = "return document.querySelector('.toast')?.textContent ?? ''"
-DIALOG = "return [...document.querySelectorAll('dialog[open]')].at(-1)?.innerText ?? null"
 # The value of the option with this text.
 OPTION = "return [...document.querySelectorAll('option')].find((one) => one.text === arguments[0]).value"
 

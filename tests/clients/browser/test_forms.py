@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.clients.browser.test_admin import DIALOG, SEND, read_secret
 from tests.support.demo import ADMIN
 from tests.support.instance import ADMIN_KEY
 from tests.support.service import Service
-from tests.support.window import Window
+from tests.support.window import DIALOG, SEND, Window
 
 pytestmark = pytest.mark.slow
 # What is wrong at the field with the focus.
@@ -22,7 +21,7 @@ def test_token_without_chosen_projects_is_for_all(demo: Service, demo_url: str, 
     window.visit("/admin/api-tokens")
     window.click("button", "Create API token")
     window.run(SEND, "Create API token", {"tokenName": "everywhere", "environment": "production"})
-    read_secret(window)
+    window.wait_for(DIALOG, lambda text: text and "Your new API token" in text)
     tokens = demo.get("/flags/api/admin/api-tokens", headers={"Authorization": ADMIN_KEY}).json["tokens"]
     assert [token["projects"] for token in tokens if token["tokenName"] == "everywhere"] == [["*"]]
 
