@@ -86,6 +86,11 @@ def load_payload(action: str, payload: Any) -> Any:
     return load_or_400(schema(), payload) if schema else None
 
 
+def id_of(payload: Any) -> Any:
+    """Return the id of the strategy or segment of a payload, or None."""
+    return payload.get("id") if isinstance(payload, dict) else None
+
+
 def new_change(conn: Connection, actor: Actor, project: str, environment: str, change: Mapping[str, Any]) -> Json:
     """Return the columns of a new change. Raise what its direct operation raises, but for permissions.
 

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict, Forbidden, NotFound
 
 from rules.access import SYSTEM, Actor, id_in_path
-from rules.change_request_actions import compare, new_change
+from rules.change_request_actions import compare, id_of, load_payload, new_change
 from rules.projects import hold_project
 from sql import events
 from sql.database import Connection, as_json
@@ -166,12 +166,25 @@ def add_changes(
     if len(known) + len(changes) > MOST_CHANGES:
         raise BadRequest(f"A change request can have at most {MOST_CHANGES} changes.")
     added = [new_change(conn, actor, project, environment, change) for change in changes]
+    refuse_repeats(known, added)
     refuse_too_large([*known, *added])
     change_requests.insert_changes(conn, draft["id"], added)
     if was_sent(draft):
         new = change_requests.list_changes(conn, draft["id"])[len(known) :]
         events.record(conn, *[change_event("change-added", actor, draft, one, one["logged"]) for one in new])
     return draft
+
+
+# Our choice: a repeat would change nothing, or fail when it is applied. The same strategy can be added twice.
+def refuse_repeats(known: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> None:
+    """Raise 409 if a new change is the same as the newest one of its action and subject."""
+    newest = dict[tuple[Any, ...], Any]()
+    for number, change in enumerate([*known, *added]):
+        payload = load_payload(change["action"], change["payload"])
+        subject = change["action"], change["flag_id"], change["segment_id"], id_of(payload)
+        if number >= len(known) and change["action"] != "addStrategy" and newest.get(subject, ...) == payload:
+            raise Conflict("The change request already contains this change.")
+        newest[subject] = payload
 
 
 # Our choice: the base counts too, because each change of a flag with many variants has them all.

@@ -11,6 +11,8 @@ from rules.refusals import quantity
 from rules.strategy_parameters import changed_strategy
 
 Json = dict[str, Any]
+# What changes leave, by the flag or segment, the key of the base, and the id of the strategy or segment.
+Left = dict[tuple[str | None, str, Any], Any]
 # What each change does, the key of its base, and what the present record and the payload become in the flag.
 TEXTS: dict[str, tuple[str, str, Callable[[Any, Any, Json], Any]]] = {
     "addStrategy": ("Add a strategy", "", changed_strategy),
@@ -28,7 +30,7 @@ TEXTS: dict[str, tuple[str, str, Callable[[Any, Any, Json], Any]]] = {
         "parents",
         lambda parents, one, _: [*(old for old in parents if old["feature"] != one["feature"]), one],
     ),
-    "deleteDependency": ("Remove all parent flags in all environments", "parents", lambda *_: None),
+    "deleteDependency": ("Remove all parent flags in all environments", "parents", lambda *_: []),
     "updateSegment": ("Change the segment", "segment", lambda before, payload, _: before | payload),
     "deleteSegment": ("Delete the segment", "segment", lambda *_: None),
 }
@@ -48,17 +50,32 @@ def waits(request: Json, own: Collection[int]) -> str:
     }.get(request["state"], "")
 
 
-def describe_change(change: Json, flag: Json, names: Mapping[int, str]) -> Json:
-    """Return what a change does: a title, texts before and after it, and records for changes(). names: of segments."""
+def effect(change: Json, flag: Json, left: Left) -> tuple[Any, Any]:
+    """Return what a change replaces after those before it, and with what. left: what they leave. It is updated."""
     payload = load_payload(change["action"], change["payload"])
+    _, key, result = TEXTS[change["action"]]
+    place = flag["name"], key, payload.pop("id", None) if isinstance(payload, dict) else None
+    before = left.get(place)
+    # A change of what an earlier one deletes is refused when it is applied.
+    if before is None:
+        before = (change.get("base") or {}).get(key)
+    after = result(before, payload, flag)
+    if key:
+        left[place] = after
+    return before, after
+
+
+def describe_change(change: Json, flag: Json, names: Mapping[int, str], left: Left) -> Json:
+    """Return what a change does: a title, texts before and after it, and records for changes().
+
+    names: of segments. left: see effect(). Call it for the changes of a request in their order.
+    """
     if change["action"] == "updateEnabled":
+        payload = load_payload(change["action"], change["payload"])
         resumed = ", and resume the paused strategies" if payload["shouldActivateDisabledStrategies"] else ""
         return {"title": f"Switch {'on' if payload['enabled'] else 'off'}{resumed}", "preData": None, "data": None}
-    if isinstance(payload, dict):
-        payload.pop("id", None)
-    title, key, result = TEXTS[change["action"]]
-    before = (change.get("base") or {}).get(key)
-    after = result(before, payload, flag)
+    title, key, _ = TEXTS[change["action"]]
+    before, after = effect(change, flag, left)
     texts = [text_of(key, one, before, names) for one in (before, after)]
     if key == "strategy" and before and after and before["name"] == after["name"] == "flexibleRollout":
         # The sentence says the share.

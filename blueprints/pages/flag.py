@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app, redirect
 from werkzeug.wrappers import Response as Redirect
 
+from blueprints.pages.change_requests import left_by_draft
 from blueprints.pages.constraints import join
 from blueprints.pages.events import names_of_people
 from blueprints.pages.flag_text import Row, group_states, rows_of, state_of, useless
@@ -65,6 +66,8 @@ def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
         context |= newest_change(conn, reader, found.version, FLAG, {}, feature=feature_name)
         context |= strategies_in_words(conn, reader, flag)
         context |= read_usage(conn, feature_name, reader.actor.viewer)
+        drafts = [draft["environment"] for draft in context["project"]["drafts"]]
+        drafted = {name: left_by_draft(conn, context["project"], name) for name in drafts}
         requests = change_request_lists.list_of_flag(conn, project_id, feature_name)
 
     def permitted(permission: str) -> list[dict[str, Any]]:
@@ -79,6 +82,7 @@ def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
         copy_targets=permitted("CREATE_FEATURE_STRATEGY")[:TARGETS_OFFERED],
         flag=flag,
         requests=requests,
+        drafted=lambda environment, part, id=None: drafted.get(environment, {}).get((feature_name, part, id)),
         env_types={linked["name"]: linked["type"] for linked in flag["environments"]},
         people={user["id"]: user["name"] for user in flag["collaborators"]["users"]},
         changed={

@@ -225,7 +225,7 @@ def test_strategy_is_shown_as_applying_stores_it(team: Team, world: World) -> No
     said, after = "Change a strategy : On for the user 7", "On for 25 % of requests"
     changes = [
         ("updateStrategy", {"id": strategy, "name": "flexibleRollout"}, f"{said} → On for everybody"),
-        ("updateStrategy", {"id": strategy, **rollout}, f"{said} → {after}"),
+        ("updateStrategy", {"id": strategy, **rollout}, f"Change a strategy : On for everybody → {after}"),
         ("addStrategy", rollout, f"Add a strategy : {after}"),
     ]
     bodies = [{"feature": "shop-one", "action": action, "payload": payload} for action, payload, _ in changes]
@@ -233,7 +233,7 @@ def test_strategy_is_shown_as_applying_stores_it(team: Team, world: World) -> No
     page = open_page(team.people["author"], f"{PAGE}/{number}")
     assert page.texts(".//ol[@class='panel lines']/li/div/span") == [text for _, _, text in changes]
     # Those of the old type go, and the new type gets its defaults.
-    assert page.text.count("userIds 7 → not set share not set") == page.text.count("stickiness not set → random") == 2
+    assert page.text.count("userIds 7 → not set share not set") == page.text.count("stickiness not set → random") == 1
 
 
 @pytest.mark.parametrize(
@@ -291,12 +291,12 @@ def test_changes_are_shown_in_the_words_of_the_flag(team: Team, world: World) ->
             {"id": first, "parameters": {"rollout": "30"}},
             "Change a strategy : On for 25 % of users → On for 30 % of users",
         ),
-        ("updateStrategy", {"id": first, "title": "Half"}, "Change a strategy : On for 25 % of users"),
+        ("updateStrategy", {"id": first, "title": "Half"}, "Change a strategy : On for 30 % of users"),
         ("deleteStrategy", {"id": last}, "Delete a strategy : On for 50 % of users"),
         ("reorderStrategy", order, "Change the order of strategies : 1, 2 → 2, 1"),
         ("patchVariant", {"variants": variants}, "Change the variants of the flag : none → blue 50 %, red 50 %"),
         ("addDependency", {"feature": "shop-one"}, "Add a parent flag in all environments : shop-one must be on"),
-        ("deleteDependency", None, "Remove all parent flags in all environments"),
+        ("deleteDependency", None, "Remove all parent flags in all environments : shop-one must be on"),
         ("archiveFeature", None, "Archive the flag in all environments"),
     ]
     bodies = [{"feature": "shop-two", "action": action, "payload": payload} for action, payload, _ in changes]
@@ -304,6 +304,69 @@ def test_changes_are_shown_in_the_words_of_the_flag(team: Team, world: World) ->
     page = open_page(team.people["author"], f"{PAGE}/{number}")
     texts = page.texts(".//ol[@class='panel lines']/li/div/span")
     assert texts == [text for _, _, text in changes]
+
+
+NORWAY = {"contextName": "country", "operator": "IN", "values": ["NO"]}
+SPLIT = [{"name": name, "weight": 500} for name in ("red", "blue")]
+
+
+def test_later_change_is_shown_against_what_the_earlier_ones_leave(team: Team, world: World) -> None:
+    world.conn.execute("INSERT INTO context_fields (name) VALUES ('country')")
+    parameters = {"rollout": "70", "stickiness": "default", "groupId": "shop-one"}
+    strategy = world.strategy(team.flags["one"], "production", name="flexibleRollout", parameters=parameters)
+    segment = {"id": fixtures.insert(world.conn, "segments", name="Staff", constraints="[]")["id"], "name": "Staff"}
+    fixtures.insert(world.conn, "flag_dependencies", child_id=team.flags["one"], parent_id=team.flags["two"])
+    users, some = "On for 70 % of users", "On for 70 % of users where country is NO"
+    changes = [
+        ("updateStrategy", {"id": strategy, "constraints": [NORWAY]}, f"Change a strategy : {users} → {some}"),
+        ("updateStrategy", {"id": strategy, "title": "Norway only"}, f"Change a strategy : {some} → {users}"),
+        ("deleteStrategy", {"id": strategy}, f"Delete a strategy : {users}"),
+        ("updateStrategy", {"id": strategy, "title": "Again"}, f"Change a strategy : {users}"),
+        ("patchVariant", {"variants": SPLIT}, "Change the variants of the flag : none → blue 50 %, red 50 %"),
+        ("patchVariant", {"variants": []}, "Change the variants of the flag : blue 50 %, red 50 % → none"),
+        ("deleteDependency", None, "Remove all parent flags in all environments : shop-two must be on"),
+        (
+            "addDependency",
+            {"feature": "shop-two", "enabled": False},
+            "Add a parent flag in all environments : shop-two must be off",
+        ),
+    ]
+    of_segment = [
+        ("updateSegment", segment | {"constraints": [NORWAY]}, "Change the segment : all users → country is NO"),
+        ("updateSegment", segment | {"constraints": []}, "Change the segment : country is NO → all users"),
+        ("deleteSegment", {"id": segment["id"]}, "Delete the segment : all users"),
+        ("updateSegment", segment | {"constraints": [NORWAY]}, "Change the segment : all users → country is NO"),
+    ]
+    bodies = [{"feature": "shop-one", "action": action, "payload": payload} for action, payload, _ in changes]
+    bodies += [{"action": action, "payload": payload} for action, payload, _ in of_segment]
+    number = team.propose(*bodies).json["id"]
+    texts = open_page(team.people["author"], f"{PAGE}/{number}").texts(".//ol[@class='panel lines']/li/div/span")
+    assert texts == [text for _, _, text in changes + of_segment]
+
+
+def test_forms_begin_with_what_the_own_draft_leaves(team: Team, world: World) -> None:
+    world.conn.execute("INSERT INTO context_fields (name) VALUES ('country')")
+    strategy = world.strategy(team.flags["one"], "production", name="default")
+    flag, author = "/projects/shop/flags/shop-one", team.people["author"]
+    form = f"{flag}/environments/production/strategies/{strategy}"
+    assert "Your draft" not in open_page(author, form).text
+    for action, payload in (
+        ("updateStrategy", {"id": strategy, "title": "Norway", "constraints": [NORWAY]}),
+        ("patchVariant", {"variants": SPLIT}),
+    ):
+        assert team.propose({"feature": "shop-one", "action": action, "payload": payload}).status_code == 200
+    page = open_page(author, form)
+    assert "Your draft changes this strategy." in page.text
+    assert page.fields()["title"] == "Norway"
+    assert page.texts(".//output[@id='preview']")[0].startswith("On for users where country is NO")
+    page = open_page(author, flag)
+    bodies = [json.loads(one.get("data-body", "")) for one in page.all(".//form[@data-body]")]
+    [pause] = [one["payload"] for one in bodies if one.get("action") == "updateStrategy"]
+    assert [one["contextName"] for one in pause["constraints"]] == ["country"]
+    assert "Your draft changes these variants." in page.text
+    assert page.all(".//input[@value='red']")
+    for path in (form, flag):
+        assert "Your draft changes" not in open_page(team.people["member"], path).text
 
 
 def test_long_values_are_shown_to_their_end(team: Team) -> None:
@@ -331,9 +394,10 @@ def test_page_of_a_flag_proposes_what_the_reader_may_not_change(team: Team, worl
         *["deleteStrategy", "updateStrategy"] * 2,
     ]
     assert sorted(body["action"] for body in bodies) == sorted([*actions, "reorderStrategy", "reorderStrategy"])
-    for body in bodies:
+    # To move the first strategy down is to move the second one up.
+    for body in [one for number, one in enumerate(bodies) if one not in bodies[:number]]:
         assert author.post(path, json=body).status_code == 200, body
-    notice = "Your draft in production has 10 changes. Send it to review when it is complete."
+    notice = "Your draft in production has 9 changes. Send it to review when it is complete."
     assert notice in open_page(author, "/projects/shop/flags/shop-one").text
     assert notice in open_page(author, "/projects/shop").text
     assert notice not in open_page(team.people["member"], "/projects/shop").text

@@ -148,7 +148,7 @@ def test_changes_of_a_request_have_at_most_1_mb_and_replace_at_most_4_mb(team):
     assert fingerprint(team.world.conn) == before
     assert author.put(path, json=variants("one", 1)).status_code == 200
     team.move(request["id"], "In review", "Approved", "Applied")
-    assert team.propose(*[variants("two", 1)] * 8).status_code == 200
+    assert team.propose(*[variants("two", size) for size in range(8)]).status_code == 200
     assert "at most 4 MB of content" in refused(team.propose(variants("two", 1)))
 
 
@@ -184,11 +184,28 @@ def test_change_of_another_flag_is_no_edit(team):
 def test_draft_has_at_most_100_changes_and_takes_all_or_none(team):
     assert "1 to 100" in refused(team.propose(*[team.change()] * 101))
     assert "1 to 100" in refused(team.people["author"].post(team.propose().request.path, json=[]))
-    assert team.propose(*[team.change()] * 99).status_code == 200
+    off_and_on = [team.change(enabled=False), team.change()]
+    assert team.propose(*off_and_on * 49, off_and_on[0]).status_code == 200
     before = fingerprint(team.world.conn)
     assert "at most 100" in refused(team.propose())
     refused(team.propose(team.change(), {"action": "unknown"}, by="member"))
     assert fingerprint(team.world.conn) == before
+
+
+def test_change_that_the_draft_already_contains_is_409(team):
+    strategy = team.world.strategy(team.flags["one"], "production")
+    assert team.propose().status_code == 200
+    repeats = [
+        team.change(enabled=True, shouldActivateDisabledStrategies=False),
+        {"feature": "shop-one", "action": "deleteStrategy", "payload": {"id": strategy}},
+        {"feature": "shop-one", "action": "archiveFeature"},
+    ]
+    refused(team.propose(repeats[0]), 409, "ConflictError")
+    refused(team.propose(repeats[1], repeats[1]), 409, "ConflictError")
+    assert team.propose(*repeats[1:]).status_code == 200
+    assert "already contains" in refused(team.propose(repeats[2]), 409, "ConflictError")
+    add = {"feature": "shop-one", "action": "addStrategy", "payload": {"name": "default"}}
+    assert team.propose(add, add, team.change("two"), team.change(enabled=False), team.change()).status_code == 200
 
 
 def test_only_members_submit_where_the_project_is_protected(team, victor):
@@ -202,7 +219,7 @@ def test_only_members_submit_where_the_project_is_protected(team, victor):
     group = fixtures.insert(team.world.conn, "groups", name="crew")["id"]
     fixtures.add_group_user(team.world.conn, group, victor.id)
     fixtures.add_project_group(team.world.conn, "shop", group, 5)
-    assert team.propose(by="victor").status_code == 200
+    assert team.propose(team.change("two"), by="victor").status_code == 200
 
 
 def test_author_who_left_can_cancel_but_not_edit(team):
