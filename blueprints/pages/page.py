@@ -16,6 +16,7 @@ from werkzeug.exceptions import Forbidden, HTTPException, NotFound
 from blueprints.pages.assets import asset
 from rules import undo
 from rules.access import Actor, Caller, require
+from rules.refusals import quantity
 from serving.version import COMMIT, VERSION
 from sql import account, banners
 from sql.database import Connection
@@ -164,6 +165,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         initials=initials,
         time_text=partial(time_text, now=now.astimezone(zone_of_reader())),
         segment=segment,
+        quantity=quantity,
         json_text=json.dumps,
         fit_lines=fit_lines,
         user_name=user_name,

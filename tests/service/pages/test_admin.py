@@ -183,6 +183,29 @@ def test_environments_are_switched_and_sorted(alice: Caller) -> None:
     assert open_page(alice, "/admin/environments").texts(".//tbody/tr/td[1]") == ["production", "development"]
 
 
+def test_questions_before_deletions_name_what_else_goes(world: World, alice: Caller) -> None:
+    world.project("shop")
+    for name in ("one", "two"):
+        world.flag(name, "shop", enabled_in=("production",))
+    world.api_key("client", environment="production")
+    group = fixtures.insert(world.conn, "groups", name="crew")["id"]
+    fixtures.add_group_user(world.conn, group, alice.id)
+    fixtures.add_project_group(world.conn, "shop", group, 5)
+    world.conn.execute("INSERT INTO projects (id, name, archived_at) VALUES ('old', 'Old', now())")
+
+    def question(path: str, deleted: str) -> str:
+        forms = open_page(alice, path).all(".//form[@data-send='DELETE']")
+        [form] = [one for one in forms if one.get("data-path", "").endswith(deleted)]
+        return form.get("data-confirm", "")
+
+    text = question("/admin/environments", "/environments/production")
+    assert text.startswith("It is in 2 projects, and 2 flags are on in it.")
+    assert "1 API token. Open change requests in it are cancelled. You cannot undo it." in text
+    assert question("/projects/shop/environments", "/environments/production").startswith("2 flags are on there.")
+    assert "segments, change requests and roles" in question("/archived-projects", "/projects/old")
+    assert question(f"/admin/groups/{group}", f"/groups/{group}").startswith("1 member: they lose the root role")
+
+
 def test_applications_are_listed(world: World, alice: Caller) -> None:
     assert "No application has asked for flags yet." in open_page(alice, "/admin/applications").text
     register(world.api_key("client"), appName="shop/web")
