@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import zip_longest
+from typing import Any
 
 from flask import abort
 from psycopg.rows import DictRow
@@ -21,19 +22,29 @@ PERMISSIONS = {
 }
 
 
-def copy_environment(
-    conn: Connection, actor: Actor, flag: DictRow, environment: str, parts: Mapping[str, bool]
-) -> None:
-    """Copy strategies, variants or the state of a flag from another environment to its own.
-
-    flag: from lock_in_environment(). parts: whether to copy strategies, variants and enabled. Raises 403 if the caller
-    lacks a permission for what differs.
-    """
-    place = flag["project_id"], flag["name"]
-    found = environments.lock(conn, place[0], place[1:], environment)
+def lock_source(conn: Connection, flag: DictRow, environment: str) -> DictRow:
+    """Lock a flag in the environment that is copied. Raise 400 unless it is another one than that of the flag."""
+    found = environments.lock(conn, flag["project_id"], [flag["name"]], environment)
     if not found or environment == flag["environment"]:
         abort(400, "from: must be another environment that is linked to the project")
-    source = found[0]
+    return found[0]
+
+
+def read_sides(conn: Connection, *places: DictRow) -> dict[str, list[Any]]:
+    """Return by environment what a flag has there: whether it is on, its strategies and its variants."""
+    own = variants.list_each(conn, places)
+    by_place = [list_by_flag(conn, [place["id"]], place["environment"])[place["id"]] for place in places]
+    sides = zip(places, by_place, own, strict=True)
+    return {place["environment"]: [place["enabled"], *more] for place, *more in sides}
+
+
+def copy_environment(conn: Connection, actor: Actor, flag: DictRow, source: DictRow, parts: Mapping[str, bool]) -> None:
+    """Copy strategies, variants or the state of a flag from another environment to its own.
+
+    flag, source: from lock_in_environment() and lock_source(). parts: whether to copy strategies, variants and enabled.
+    Raises 403 if the caller lacks a permission for what differs.
+    """
+    place = flag["project_id"], flag["name"]
     copied, present = variants.list_each(conn, [source, flag])
     differing = {
         "enabled": parts["enabled"] and source["enabled"] != flag["enabled"],

@@ -1,12 +1,20 @@
 """Compare the ETags of a request, and refuse changes of records that have changed since the client read them."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import Any
 
 from flask import request
 from werkzeug.datastructures import ETags
 from werkzeug.exceptions import NotFound, PreconditionFailed
 
+from rules.refusals import Refusal
 from sql.database import RecordText
+
+CHANGED = "Somebody has changed this record since you read it. Read it again first."
+# The refusal of operations whose records have no ETag in the API.
+IF_SHOWN = {412: Refusal("If-Match, which only the pages send, does not name what they showed.", CHANGED)}
 
 
 def is_named(given: ETags, etag: str) -> bool:
@@ -26,7 +34,18 @@ def refuse_changed(lock: Callable[[], object], unknown: str = "") -> None:
         if found is None:
             raise NotFound(unknown)
         if not is_named(request.if_match, str(version_of(found))):
-            raise PreconditionFailed("Somebody has changed this record since you read it. Read it again first.")
+            raise PreconditionFailed(CHANGED)
+
+
+def content_version(record: Mapping[str, Any] | None, *names: str) -> str | None:
+    """Return the version of a record that the database does not number: h and a hash of these properties.
+
+    Return None without the record.
+    """
+    if record is None:
+        return None
+    content = json.dumps([record.get(name) for name in names], sort_keys=True)
+    return f"h{blake2b(content.encode(), digest_size=8).hexdigest()}"
 
 
 def version_of(record: object) -> object:

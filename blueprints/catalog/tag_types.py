@@ -4,6 +4,7 @@ from flask import Blueprint, Response, abort
 
 from rules.access import require
 from rules.instance_limits import unique_or_409
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response, json_text
@@ -16,6 +17,8 @@ from validators.errors import NameExists
 from validators.returned import without_read_only
 
 bp = Blueprint("tag_types", __name__)
+
+UNKNOWN = "No tag type has that name."
 
 
 @bp.get("/api/admin/tag-types")
@@ -71,12 +74,12 @@ def get_tag_type(name: str) -> Response:
     """
     with connection() as conn:
         require(conn)
-        body = tag_types.get(conn, name) or abort(404, "No tag type has that name.")
+        body = tag_types.get(conn, name) or abort(404, UNKNOWN)
     return json_response(body)
 
 
 @bp.put("/api/admin/tag-types/<name>")
-@operation(body=UpdateTagType, refuses=(400, 401, 403, 404, 415))
+@operation(body=UpdateTagType, refuses=(400, 401, 403, 404, 415), errors=IF_SHOWN)
 def update_tag_type(name: str) -> Response:
     """Update a tag type.
 
@@ -84,8 +87,9 @@ def update_tag_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_TAG_TYPE")
+        refuse_changed(lambda: content_version(tag_types.lock(conn, name), "name", "description"), UNKNOWN)
         payload = load(UpdateTagType(), lambda: tag_types.lock(conn, name))
-        before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
+        before = tag_types.lock(conn, name) or abort(404, UNKNOWN)
         after = tag_types.update(conn, before | without_read_only(payload, lambda: before))
         events.record_change(conn, Event("tag-type-updated", actor, data=after, pre_data=before))
     return empty_response()
@@ -100,7 +104,7 @@ def delete_tag_type(name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_TAG_TYPE")
-        before = tag_types.lock(conn, name) or abort(404, "No tag type has that name.")
+        before = tag_types.lock(conn, name) or abort(404, UNKNOWN)
         tag_types.delete(conn, name)
         events.record(conn, Event("tag-type-deleted", actor, pre_data=before))
     return empty_response()

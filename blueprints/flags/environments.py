@@ -5,8 +5,9 @@ from itertools import chain
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.environment_copies import PERMISSIONS, copy_environment
+from rules.environment_copies import PERMISSIONS, copy_environment, lock_source, read_sides
 from rules.strategies import NO_FLAG_THERE, lock_all_in_environment, lock_in_environment, switch_off, switch_on
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import empty_response, json_response
@@ -72,7 +73,7 @@ def disable_flag(project_id: str, feature_name: str, environment: str) -> Respon
 
 
 @bp.post(f"{BASE}/copy")
-@operation(record="flagEnvironment", body=EnvironmentCopy, refuses=(400, 401, 403, 404, 409, 415))
+@operation(record="flagEnvironment", body=EnvironmentCopy, refuses=(400, 401, 403, 404, 409, 415), errors=IF_SHOWN)
 def copy_flag_environment(project_id: str, feature_name: str, environment: str) -> Response:
     """Copy a flag from another environment of the project.
 
@@ -85,7 +86,11 @@ def copy_flag_environment(project_id: str, feature_name: str, environment: str) 
         actor = require(conn, *chain(*PERMISSIONS.values()), project=project_id, environment=environment)
         copy = load(EnvironmentCopy())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        copy_environment(conn, actor, flag, copy.pop("from_"), copy)
+        source = lock_source(conn, flag, copy.pop("from_"))
+        refuse_changed(
+            lambda: content_version(read_sides(conn, source, flag), *sorted((source["environment"], environment)))
+        )
+        copy_environment(conn, actor, flag, source, copy)
         body = flag_environments.get(conn, project_id, feature_name, environment)
     return json_response(body)
 

@@ -5,7 +5,8 @@ from flask import Blueprint, Response
 from rules.access import require
 from rules.ramp_plans import create_plan, delete_plan, skip_step, stop_plan
 from rules.refusals import Refusal
-from rules.strategies import lock_in_environment
+from rules.strategies import find_strategy, lock_in_environment
+from serving.etags import IF_SHOWN, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response
@@ -24,7 +25,7 @@ REACHED = {409: Refusal("All steps of the plan are reached.")}
     record="strategies",
     body=RampPlan,
     refuses=(400, 401, 403, 404, 409, 415),
-    errors={409: Refusal("Another strategy already gives more users the flag.")},
+    errors=IF_SHOWN | {409: Refusal("Another strategy already gives more users the flag.")},
 )
 def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Response:
     """Create a ramp plan for a flag in an environment, or replace a strategy or a plan by one.
@@ -39,6 +40,7 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
         actor = require(conn, *permissions, project=project_id, environment=environment)
         plan = load(RampPlan())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
+        refuse_changed(lambda: find_strategy(conn, flag, plan.get("replaces", ""))["version"])
         create_plan(conn, actor, flag, plan)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)

@@ -10,6 +10,7 @@ from rules.strategies import (
     lock_in_environments,
 )
 from rules.variants import replace_variants, replace_variants_in_environments
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_many
 from serving.responses import json_response
@@ -42,7 +43,7 @@ def list_variants(project_id: str, feature_name: str, environment: str) -> Respo
 
 
 @bp.put(BASE)
-@operation(record="flagVariants", body=Variant, many=True, refuses=(400, 401, 403, 404, 415))
+@operation(record="flagVariants", body=Variant, many=True, refuses=(400, 401, 403, 404, 415), errors=IF_SHOWN)
 def set_variants(project_id: str, feature_name: str, environment: str) -> Response:
     """Set the variants of a flag in an environment.
 
@@ -51,9 +52,10 @@ def set_variants(project_id: str, feature_name: str, environment: str) -> Respon
     """
     with transaction() as conn:
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
-        after = or_400(balanced, load_many(Variant()))
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         [before] = variants.list_each(conn, [flag])
+        refuse_changed(lambda: content_version({"name": environment, "variants": before}, "name", "variants"))
+        after = or_400(balanced, load_many(Variant()))
         replace_variants(conn, actor, [(flag, before, after)])
         body = variants.get(conn, project_id, feature_name, environment)
     return json_response(body)

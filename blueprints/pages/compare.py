@@ -14,6 +14,7 @@ from blueprints.pages.page import page, require_reader
 from blueprints.pages.project import read_project, read_tabs
 from rules.environment_copies import PERMISSIONS
 from rules.flags import NO_FLAG
+from serving.etags import content_version
 from serving.request_data import load_query
 from sql.catalog import segments
 from sql.database import connection
@@ -66,7 +67,8 @@ def compare(project_id: str, feature_name: str | None = None) -> Response:
         known = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"] if used else []
     names = {segment["id"]: segment["name"] for segment in known}
     flags = [
-        compared(flag, [side[flag["id"]] for side in by_side], [next(own), next(own)], names) for flag in part["items"]
+        compared(flag, sides, [side[flag["id"]] for side in by_side], [next(own), next(own)], names)
+        for flag in part["items"]
     ]
     # The parts that the reader may copy to the left, and to the right.
     may = [
@@ -82,9 +84,13 @@ def compare(project_id: str, feature_name: str | None = None) -> Response:
 
 
 def compared(
-    flag: Mapping[str, Any], strategies: Sequence[Sequence[Json]], own: Sequence[Any], names: Mapping[int, str]
+    flag: Mapping[str, Any],
+    sides: Sequence[str],
+    strategies: Sequence[Sequence[Json]],
+    own: Sequence[Any],
+    names: Mapping[int, str],
 ) -> Json:
-    """Return the name of a flag, its rows, its texts and the parts that differ.
+    """Return the name of a flag, its version, its rows, its texts and the parts that differ.
 
     rows: the part, a title, the texts of both sides, and what differs. texts: those of both sides by part, and of all
     that differs. strategies, own: the strategies and the variants of the flag on both sides. names: those of segments.
@@ -103,11 +109,13 @@ def compared(
         for part in PERMISSIONS
     }
     # A flag that is off says so, because its strategies say for whom it would be on.
-    shown = [differing if is_on else dict.fromkeys(["enabled", *differing]) for is_on in flag["enabled"]]
+    everything = [differing if is_on else dict.fromkeys(["enabled", *differing]) for is_on in flag["enabled"]]
     texts["everything"] = [
-        Markup(" · ").join(texts[part][side] or f"no {part}" for part in shown[side]) for side in (0, 1)
+        Markup(" · ").join(texts[part][side] or f"no {part}" for part in everything[side]) for side in (0, 1)
     ]
-    return {"name": flag["name"], "rows": rows, "texts": texts, "differing": differing}
+    shown = {side: list(found) for side, *found in zip(sides, flag["enabled"], strategies, own, strict=True)}
+    seen = content_version(shown, *sorted(sides))
+    return {"name": flag["name"], "seen": seen, "rows": rows, "texts": texts, "differing": differing}
 
 
 def text_of(strategy: Json, said: Markup) -> Markup:

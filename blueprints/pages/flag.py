@@ -24,7 +24,7 @@ from sql.access import list_protected
 from sql.catalog import flag_types, segments, tag_types
 from sql.database import Connection, connection
 from sql.flags import core as flags
-from sql.flags import dependencies, records, stages, usage
+from sql.flags import dependencies, records, stages, strategies, usage
 from sql.projects import change_request_lists
 from sql.projects import list as project_list
 
@@ -56,6 +56,8 @@ def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
             "project": read_project(conn, project_id, reader),
             "events": newest_events(conn, reader, feature_name),
         }
+        # First, so that no version is newer than what the page shows.
+        versions = strategies.list_versions(conn, feature_name)
         found = records.get(conn, project_id, feature_name, reader.user_id)
         if found is None:
             return archived_page(conn, reader, feature_name, context)
@@ -82,6 +84,7 @@ def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
         copy_targets=permitted("CREATE_FEATURE_STRATEGY")[:TARGETS_OFFERED],
         flag=flag,
         requests=requests,
+        versions=versions,
         drafted=lambda environment, part, id=None: drafted.get(environment, {}).get((feature_name, part, id)),
         env_types={linked["name"]: linked["type"] for linked in flag["environments"]},
         people={user["id"]: user["name"] for user in flag["collaborators"]["users"]},

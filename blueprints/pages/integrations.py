@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response, abort, g, request
-from werkzeug.exceptions import BadRequest
+from werkzeug.exceptions import BadRequest, HTTPException, PreconditionFailed
 
 from blueprints.pages.events import names_of_people
 from blueprints.pages.lists import list_page
@@ -16,6 +16,7 @@ from rules import integrations as rules
 from rules.access import Actor, id_in_path
 from rules.event_text import SENTENCES, sentence
 from serving.deliveries import send_test
+from serving.etags import content_version
 from sql import deliveries, integrations
 from sql.catalog import environments
 from sql.database import Connection, connection, transaction
@@ -39,6 +40,13 @@ GROUPS = {
     "unknown": ("Unknown to this version, without effect", "All", ""),
 }
 
+# The properties that the form changes.
+EDITED = ("description", "enabled", "parameters", "events", "projects", "environments")
+CHANGED = (
+    "Somebody has changed this integration meanwhile. What you entered is not saved, but kept below. "
+    "To see their version, open this page in a new tab. To overwrite it, save again."
+)
+
 bp = Blueprint("integrations", __name__)
 
 
@@ -55,7 +63,7 @@ def show_integrations() -> Response:
 @bp.get("/admin/integrations/new")
 @bp.get("/admin/integrations/<addon_id>")
 @bp.get("/admin/integrations/<addon_id>/test")
-def show_integration(addon_id: str = "", error: BadRequest | None = None, **shown: Any) -> Response:
+def show_integration(addon_id: str = "", error: HTTPException | None = None, **shown: Any) -> Response:
     """Show an integration, or the form of a new one. error, shown: the result of another form."""
     with connection() as conn:
         reader = require_reader(conn, *(rules.HOLDER if addon_id else ("CREATE_ADDON",)), list_projects=True)
@@ -69,6 +77,7 @@ def show_integration(addon_id: str = "", error: BadRequest | None = None, **show
         shown["sent"] = deliveries.last_attempts(conn)
         shown["projects"] = project_list.names_by_id(conn, reader.actor.viewer)
         places = json.loads(environments.list_all(conn))["environments"]
+    shown["seen"] = content_version(stored, *EDITED)
     shown = {"record": stored, "closed": closed, "editable": editable, "sentence": sentence, "mask": MASK} | shown
     shown |= {"env_types": {place["name"]: place["type"] for place in places}, "parameters": PARAMETERS}
     groups = [(name, *GROUPS[name], types) for name, types in types_of(reader.actor, stored).items()]
@@ -83,14 +92,20 @@ def save_integration(addon_id: str = "") -> Response:
     try:
         with transaction() as conn:
             actor = require_reader(conn, "UPDATE_ADDON" if addon_id else "CREATE_ADDON").actor
-            record = read_form(actor, find(conn, addon_id))
+            if addon_id:
+                rules.lock(conn, actor, id_in_path(addon_id))
+            stored = find(conn, addon_id)
+            record = read_form(actor, stored)
+            version = content_version(stored, *EDITED)
+            if request.form.get("seen", version) != version:
+                raise PreconditionFailed(CHANGED)
             given = load_or_400(Integration(), record)
             if addon_id:
                 rules.update(conn, actor, id_in_path(addon_id), given)
             else:
                 new_id, secret = rules.create(conn, actor, given)
                 addon_id = str(new_id)
-    except BadRequest as error:
+    except (BadRequest, PreconditionFailed) as error:
         return show_integration(addon_id, error, record=record)
     return show_integration(addon_id, secret=secret) if secret else see_other(f"/admin/integrations/{addon_id}?saved")
 

@@ -17,6 +17,7 @@ from blueprints.pages.assets import asset
 from rules import undo
 from rules.access import Actor, Caller, require
 from rules.refusals import quantity
+from serving.etags import content_version
 from serving.version import COMMIT, VERSION
 from sql import account, banners
 from sql.database import Connection
@@ -166,6 +167,7 @@ def page(template: str, status: int = 200, **context: Any) -> Response:
         time_text=partial(time_text, now=now.astimezone(zone_of_reader())),
         segment=segment,
         quantity=quantity,
+        content_version=content_version,
         json_text=json.dumps,
         fit_lines=fit_lines,
         user_name=user_name,

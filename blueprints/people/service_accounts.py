@@ -9,6 +9,7 @@ from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal
 from rules.users import hold_role
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -66,7 +67,7 @@ def create_service_account() -> Response:
 
 
 @bp.put("/api/admin/service-account/<account_id>")
-@operation(record="serviceAccount", body=UpdateServiceAccount, refuses=(401, 403, 404, 415))
+@operation(record="serviceAccount", body=UpdateServiceAccount, refuses=(401, 403, 404, 415), errors=IF_SHOWN)
 def update_service_account(account_id: str) -> Response:
     """Update a service account.
 
@@ -74,6 +75,7 @@ def update_service_account(account_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
+        refuse_changed(lambda: content_version(lock(conn, account_id), "id", "name", "rootRole"))
         change = load(UpdateServiceAccount(), lambda: service_accounts.get(conn, id_in_path(account_id)))
         before = lock(conn, account_id)
         change = without_read_only(change, lambda: service_accounts.get(conn, before["id"]))

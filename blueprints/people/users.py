@@ -13,6 +13,7 @@ from rules.refusals import USER_TAKEN, Refusal
 from rules.reset_links import create_link
 from rules.users import UNKNOWN_USER, change_user, hold_role, lock_user, remove_user, replace_password
 from serving import mail
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_query
 from serving.responses import created, empty_response, json_response, json_text
@@ -195,7 +196,8 @@ def get_user_permissions(user_id: str) -> Response:
         409: Refusal(
             "The e-mail address is taken, or the user is the last administrator.",
             "This user is the last administrator. Make another user an administrator first.",
-        )
+        ),
+        **IF_SHOWN,
     },
 )
 def update_user(user_id: str) -> Response:
@@ -205,6 +207,8 @@ def update_user(user_id: str) -> Response:
     """
     with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
+        edited = "id", "name", "email", "rootRole"
+        refuse_changed(lambda: content_version(lock_user(conn, id_in_path(user_id))[0], *edited))
         change = load(UpdateUser(), lambda: user_records.get(conn, id_in_path(user_id)))
         before, administrators = lock_user(conn, id_in_path(user_id))
         change = without_read_only(change, lambda: user_records.get(conn, before["id"]))

@@ -5,11 +5,13 @@ from flask import Blueprint, Response
 from rules import change_request_states
 from rules import change_requests as rules
 from rules.access import id_in_path, require, require_user
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load, load_one_or_many, load_query
 from serving.responses import empty_response, json_response, json_text
 from sql.database import connection, transaction
 from sql.projects import change_request_lists, change_requests
+from sql.projects.environments import lock_link
 from validators.projects.change_requests import (
     ChangeRequestComment,
     ChangeRequestSearch,
@@ -42,7 +44,7 @@ def get_project_change_request_config(project_id: str) -> Response:
 
 
 @bp.put(f"{PROJECT}/environments/<environment>/change-requests/config")
-@operation(body=UpdateChangeRequestEnvironmentConfig, status=204, refuses=(400, 401, 403, 404, 415))
+@operation(body=UpdateChangeRequestEnvironmentConfig, status=204, refuses=(400, 401, 403, 404, 415), errors=IF_SHOWN)
 def update_project_change_request_config(project_id: str, environment: str) -> Response:
     """Switch change requests on or off in an environment of a project.
 
@@ -50,6 +52,7 @@ def update_project_change_request_config(project_id: str, environment: str) -> R
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_CHANGE_REQUEST_WRITE", project=project_id)
+        refuse_changed(lambda: content_version(lock_link(conn, project_id, environment), "required_approvals"))
         change = load(UpdateChangeRequestEnvironmentConfig())
         rules.configure(conn, actor, project_id, environment, change)
     return empty_response(204)
@@ -192,7 +195,7 @@ def update_change_request_state(project_id: str, change_request_id: str) -> Resp
 
 
 @bp.put(f"{ONE}/title")
-@operation(body=ChangeRequestTitle, status=204, refuses=REFUSES)
+@operation(body=ChangeRequestTitle, status=204, refuses=REFUSES, errors=IF_SHOWN)
 def update_change_request_title(project_id: str, change_request_id: str) -> Response:
     """Rename a change request.
 
@@ -201,6 +204,7 @@ def update_change_request_title(project_id: str, change_request_id: str) -> Resp
     with transaction() as conn:
         actor, _ = require_user(conn, project=project_id)
         request = rules.lock(conn, actor, project_id, change_request_id, "author")
+        refuse_changed(lambda: content_version(request["logged"], "id", "title"))
         change = load(ChangeRequestTitle())
         rules.refuse_state(request, rules.OPEN, "be renamed")
         change_requests.update(conn, request | change)

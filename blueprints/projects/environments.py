@@ -7,6 +7,7 @@ from rules.change_requests import PROTECTED, configure, refuse_protected
 from rules.instance_limits import unique_or_409
 from rules.projects import change_default_strategy
 from rules.refusals import Refusal
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import empty_response, json_response, json_text
@@ -96,7 +97,7 @@ def remove_project_environment(project_id: str, environment: str) -> Response:
     record="defaultStrategy",
     body=SetDefaultStrategy,
     refuses=(401, 403, 404, 415),
-    errors={400: Refusal(message="name: must be flexibleRollout")},
+    errors={400: Refusal(message="name: must be flexibleRollout")} | IF_SHOWN,
 )
 def set_default_strategy(project_id: str, environment: str) -> Response:
     """Set the default strategy of a project in an environment.
@@ -107,6 +108,7 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_DEFAULT_STRATEGY_WRITE", project=project_id)
         place = conn, project_id, environment
+        refuse_changed(lambda: content_version(project_environments.lock_link(*place), "default_strategy"))
         payload = load(
             SetDefaultStrategy(), lambda: (project_environments.lock_link(*place) or {}).get("default_strategy")
         )

@@ -5,6 +5,7 @@ from flask import Blueprint, Response, abort
 from rules.access import require
 from rules.api_tokens import create, delete, permission, permissions, readable_kinds, update
 from rules.refusals import Refusal
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -84,7 +85,7 @@ def create_api_token() -> Response:
     record=None,
     body=UpdateApiToken,
     refuses=(400, 401, 403, 404, 415),
-    errors={404: Refusal("No token has that secret.", "No API token has that secret.")},
+    errors={404: Refusal("No token has that secret.", "No API token has that secret.")} | IF_SHOWN,
 )
 def update_api_token(api_token: str) -> Response:
     """Change the expiry or the origins of an API token.
@@ -95,8 +96,10 @@ def update_api_token(api_token: str) -> Response:
         # Our choice: callers who can update no type of token get 403 before the token is looked up, so that they learn
         # nothing about it.
         require(conn, *permissions("UPDATE"))
+        known = api_tokens.lock_by_secret(conn, api_token)
+        refuse_changed(lambda: known and content_version(api_tokens.lock(conn, known["id"]), "tokenName", "origins"))
         change = load(UpdateApiToken())
-        token = api_tokens.lock_by_secret(conn, api_token) or abort(404, "No API token has that secret.")
+        token = known or abort(404, "No API token has that secret.")
         actor = require(conn, permission("UPDATE", token["kind"]))
         update(conn, actor, token["id"], change)
     return empty_response()

@@ -4,6 +4,7 @@ from flask import Blueprint, Response, abort, current_app
 
 from rules.access import require
 from rules.refusals import Refusal
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, json_response
@@ -66,7 +67,7 @@ def create_signup_token() -> Response:
     record="publicSignupToken",
     body=SignupTokenUpdate,
     refuses=(400, 401, 403, 404, 415),
-    errors={400: Refusal(message="enabled: must be true or false"), 404: UNKNOWN_TOKEN},
+    errors={400: Refusal(message="enabled: must be true or false"), 404: UNKNOWN_TOKEN} | IF_SHOWN,
 )
 def update_signup_token(token: str) -> Response:
     """Update a public signup token.
@@ -75,6 +76,7 @@ def update_signup_token(token: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
+        refuse_changed(lambda: content_version(signup_tokens.lock(conn, token), "name", "expiresAt"))
         change = load(SignupTokenUpdate())
         before = signup_tokens.lock(conn, token) or abort(404, "No signup token has that secret.")
         after = signup_tokens.update(conn, before | change)

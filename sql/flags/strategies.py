@@ -91,6 +91,20 @@ def list_by_flag(conn: Connection, flag_ids: Sequence[int], environment: str) ->
     return by_flag
 
 
+LIST_VERSIONS = """
+    SELECT strategies.id, strategies.version
+      FROM strategies
+      JOIN flags ON flags.id = flag_id
+     WHERE flags.name = %(flag)s
+       AND archived_at IS NULL
+"""
+
+
+def list_versions(conn: Connection, flag: str) -> dict[str, int]:
+    """Return the versions of the strategies of a live flag, by their ids."""
+    return {row["id"]: row["version"] for row in rows(conn, LIST_VERSIONS, {"flag": flag})}
+
+
 READ: LiteralString = f"""
     SELECT flag_id, environment, record, record::text AS body, version
       FROM (SELECT strategies.flag_id, environment, number, strategies.version, {RECORD} AS record

@@ -53,7 +53,9 @@ def test_every_route_is_documented_and_nothing_else(app: Flask) -> None:
 def test_every_response_is_documented_and_no_other(app: Flask) -> None:
     for method, path, contract, endpoint in routes(app):
         responses = {int(status): target(found) for status, found in OPERATIONS[method, path]["responses"].items()}
-        assert responses.keys() == {contract.status, *contract.refuses, *ALWAYS} | ({304} if contract.etag else set())
+        assert responses.keys() == {contract.status, *contract.refuses, *contract.errors, *ALWAYS} | (
+            {304} if contract.etag else set()
+        )
         for status, response in responses.items():
             assert sorted(response["headers"]) == sorted(records.headers(endpoint, contract, status))
             if status >= 400:

@@ -1,12 +1,14 @@
 """The ETags of records, and changes with If-Match."""
 
 from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 
 import pytest
 from werkzeug.test import TestResponse
 
 from sql.database import value
 from tests.support.page import open_page, text_of
+from tests.support.teams import Team
 from tests.support.world import Caller, World, refused
 
 PROJECTS = "/api/admin/projects"
@@ -233,7 +235,9 @@ def test_the_form_of_a_record_has_its_etag_and_the_newest_change(record, alice, 
     collection, _, id = record.path.rpartition("/")
     path = PAGES.get(collection, f"{collection.replace('/api', '')}/{{}}").format(id)
     page = open_page(alice, path)
-    assert {form.get("data-if-match") for form in page.frame(".//form[@data-if-match]")} == {record.get().strip('"')}
+    shown = [form.get("data-if-match", "") for form in page.frame(".//form[@data-if-match]")]
+    # The others are hashes, of what has no number.
+    assert {version for version in shown if version.isdigit()} == {record.get().strip('"')}
     [change] = page.frame(".//template[@id='newest-change']")
     assert text_of(change).startswith("a key changed")
     # The newest change of a user has their name, and not what they log in with.
@@ -244,3 +248,121 @@ def test_the_form_of_a_record_has_its_etag_and_the_newest_change(record, alice, 
     if collection == "/api/admin/segments":
         [nothing] = open_page(eve, path).frame(".//template[@id='newest-change']")
         assert text_of(nothing) == ""
+
+
+FLAG_PAGE = "/projects/default/flags/checkout"
+RED = {"name": "red", "weight": 1000}
+PAUSE, RESUME = ([{"op": "replace", "path": "/disabled", "value": state}] for state in (True, False))
+FORMS: dict[str, tuple[str, str, Any, Any]] = {
+    "user": ("/admin/users", "/user-admin/1000", {"name": "Pia"}, {"name": "Mia"}),
+    "service account": ("/admin/service-accounts", "/service-account/1001", {"name": "One"}, {"name": "Two"}),
+    "tag type": ("/admin/tag-types", "/tag-types/simple", {"description": "One"}, {"description": "Two"}),
+    "signup token": (
+        "/admin/signup-tokens",
+        "/invite-link/tokens/",
+        {"expiresAt": "2090-01-01T00:00:00Z"},
+        {"expiresAt": "2091-01-01T00:00:00Z"},
+    ),
+    "approvals": (
+        "/projects/default/settings",
+        "/projects/default/environments/production/change-requests/config",
+        {"changeRequestsEnabled": True, "requiredApprovals": 1},
+        {"changeRequestsEnabled": True, "requiredApprovals": 2},
+    ),
+    "default strategy": (
+        "/projects/default/environments",
+        "/environments/production/default-strategy",
+        {"name": "flexibleRollout", "parameters": {"rollout": "10"}},
+        {"name": "flexibleRollout", "parameters": {"rollout": "20"}},
+    ),
+    "variants": (FLAG_PAGE, "/development/variants", [RED], [RED | {"name": "blue"}]),
+    "strategy": (FLAG_PAGE, "/strategies/", PAUSE, RESUME),
+}
+
+
+def is_found(form: Element, end: str) -> bool:
+    return end in form.get("data-path", "") and "data-if-match" in form.attrib
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_form_of_a_record_without_a_number_has_a_hash_of_what_it_shows(world, alice, name):
+    path, end, one, two = FORMS[name]
+    world.conn.execute("INSERT INTO users (id, username, root_role_id) VALUES (1000, 'pia', 3)")
+    bot = {"username": "bot", "name": "Bot", "rootRole": 3}
+    assert alice.post("/api/admin/service-account", json=bot).status_code == 201
+    world.conn.execute("UPDATE users SET id = 1001 WHERE username = 'bot'")
+    flag = world.flag("checkout", enabled_in=("development",))
+    world.strategy(flag)
+    new = {"name": "All", "expiresAt": "2089-01-01T00:00:00Z"}
+    assert alice.post("/api/admin/invite-link/tokens", json=new).status_code == 201
+
+    def form() -> tuple[str, str, dict[str, str]]:
+        found = next(one for one in open_page(alice, path).frame(".//form[@data-if-match]") if is_found(one, end))
+        given = found.get("data-if-match", "")
+        return found.get("data-send", ""), found.get("data-path", ""), {"If-Match": f'"{given}"'}
+
+    method, address, old = form()
+    assert alice.request(method, address, json=one, headers=old).status_code < 300
+    changed(alice.request(method, address, json=two, headers=old))
+    assert alice.request(method, address, json=two, headers=form()[2]).status_code < 300
+
+
+def test_deletion_of_a_strategy_that_was_changed_meanwhile_is_412(world, alice):
+    strategy = world.strategy(world.flag("checkout"), parameters={"rollout": "55"})
+
+    def delete() -> TestResponse:
+        [form] = page.all(".//form[@data-yes='Delete the strategy']")
+        headers = {"If-Match": f'"{form.get("data-if-match")}"'}
+        return alice.delete(form.get("data-path", ""), headers=headers)
+
+    page = open_page(alice, FLAG_PAGE)
+    assert alice.put(f"{STRATEGIES}/{strategy}", json={"parameters": {"rollout": "99"}}).status_code == 200
+    changed(delete())
+    page = open_page(alice, FLAG_PAGE)
+    assert delete().status_code == 200
+
+
+def test_plan_that_replaces_a_strategy_of_another_version_is_412(world, alice):
+    strategy = world.strategy(world.flag("checkout"), name="flexibleRollout")
+    [form] = open_page(alice, f"{FLAG_PAGE}/environments/development/strategies/{strategy}").all(".//form[@data-plan]")
+    headers = {"If-Match": f'"{form.get("data-if-match")}"'}
+    assert alice.put(f"{STRATEGIES}/{strategy}", json={"title": "Theirs"}).status_code == 200
+    plan = {"replaces": strategy, "steps": [{"percent": 10}, {"percent": 20, "at": "2090-01-01T00:00:00Z"}]}
+    changed(alice.post(form.get("data-plan", ""), json=plan, headers=headers))
+    assert alice.post(form.get("data-plan", ""), json=plan, headers={"If-Match": "*"}).status_code == 200
+    refused(alice.post(form.get("data-plan", ""), json=plan | {"replaces": "no"}), 404, "NotFoundError")
+
+
+def test_origins_of_a_token_that_was_changed_meanwhile_are_412(alice):
+    created = alice.post(
+        "/api/admin/api-tokens", json={"tokenName": "web", "type": "frontend", "environment": "production"}
+    )
+    path = f"/api/admin/api-tokens/{created.json['secret']}"
+
+    def put(origin: str) -> TestResponse:
+        [form] = page.all(".//form[@data-send='PUT']")
+        headers = {"If-Match": f'"{form.get("data-if-match")}"'}
+        return alice.put(path, json={"origins": [f"https://{origin}.example"]}, headers=headers)
+
+    page = open_page(alice, "/admin/api-tokens")
+    assert put("one").status_code == 200
+    changed(put("two"))
+    page = open_page(alice, "/admin/api-tokens")
+    assert put("two").status_code == 200
+
+
+def test_title_of_a_change_request_that_was_changed_meanwhile_is_412(world):
+    team = Team(world)
+    number = team.propose().json["id"]
+    author = team.people["author"]
+
+    def put(title: str) -> TestResponse:
+        [form] = page.all(".//form[@data-said='Renamed.']")
+        headers = {"If-Match": f'"{form.get("data-if-match")}"'}
+        return author.put(form.get("data-path", ""), json={"title": title}, headers=headers)
+
+    page = open_page(author, f"/projects/shop/change-requests/{number}")
+    assert put("One").status_code == 204
+    changed(put("Two"))
+    page = open_page(author, f"/projects/shop/change-requests/{number}")
+    assert put("Two").status_code == 204

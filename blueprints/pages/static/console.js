@@ -199,19 +199,25 @@ async function send(form, again = false) {
 
 const expired = async (form) => await ask($("#expired")) && send(form, true);
 // The form of another copy of this page that sends the same request.
-const twin = ({ dataset: { path, send, proposal } }, page) => $$("form[data-send]", page).find(({ dataset }) => dataset.path === path && dataset.send === send && dataset.proposal === proposal);
+const twin = (form, page) => $$("form[data-send]", page).find((one) => $("button[id]", one)?.id === $("button[id]", form)?.id
+  && ["path", "send", "proposal", "match"].every((key) => one.dataset[key] === form.dataset[key]));
 
-// Somebody else has changed the record of a form. Show the newest change of the page as it is now, and ask: see it, or overwrite.
+// Somebody else has changed the record of a form: ask its question as it is now, or if it has fields, show the newest change.
 async function overtaken(form, page) {
   const same = page && twin(form, page);
   if (!same) return refuse(form, "Somebody has changed this meanwhile, and you can no longer change it.");
+  if (!$(controls, form)) {
+    same.dataset.confirm = `Somebody has changed this meanwhile. ${same.dataset.confirm ?? ""}`;
+    form.replaceWith(same);
+    return send(same);
+  }
   const dialog = $("#changed");
   $(".what", dialog).replaceChildren($("#newest-change", page).content);
   $("details", dialog)?.setAttribute("open", "");
   prepare(dialog);
-  if (!await ask(dialog)) return dialog.returnValue === "see" && location.reload();
-  form.dataset.ifMatch = same.dataset.ifMatch;
-  return send(form, true);
+  const isOverwritten = await ask(dialog);
+  if (dialog.returnValue === "see") location.reload();
+  return isOverwritten && send(form, form.dataset.ifMatch = same.dataset.ifMatch);
 }
 
 // Show the result of a success.
@@ -256,8 +262,7 @@ async function refresh(form) {
   for (const box of $$(".selecting tbody [type=checkbox]")) box.checked = ticked.includes(box.value);
   count();
   prepare($("main"));
-  const control = byId(focused);
-  (control?.closest(".menu:not([open])")?.firstElementChild ?? control ?? $("main")).focus({ preventScroll: true });
+  (byId(focused)?.closest(".menu:not([open])")?.firstElementChild ?? byId(focused) ?? $("main")).focus({ preventScroll: true });
 }
 
 // Times in the zone of the reader, in texts and in fields.
@@ -303,8 +308,8 @@ function choose(place, items = results()) {
 }
 
 async function search() {
-  const number = searching;
-  const response = await fetch(`${root.dataset.base}/search?part=results&q=${encodeURIComponent($("#palette input").value)}`).catch(() => null);
+  const [number, query] = [searching, encodeURIComponent($("#palette input").value)];
+  const response = await fetch(`${root.dataset.base}/search?part=results&q=${query}`).catch(() => null);
   if (number !== searching) return;
   if (response?.redirected || response?.status === 401) return location.reload();
   $("#found").innerHTML = response?.ok ? await response.text() : "";
@@ -317,8 +322,7 @@ function openPalette(text = "") {
   if (!palette || palette.open) return;
   palette.showModal();
   $("input", palette).value = text;
-  chosen = -1;
-  searching = setTimeout(search);
+  [chosen, searching] = [-1, setTimeout(search)];
 }
 
 document.addEventListener("keydown", (event) => {
@@ -333,7 +337,7 @@ document.addEventListener("keydown", (event) => {
   const row = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
   if (key === "/") { event.preventDefault(); openPalette(); }
   if (key === "?") $("#keys")?.showModal();
-  if (key === "j" || key === "k") links[Math.max(0, Math.min(row + (key === "j" ? 1 : -1), links.length - 1))]?.focus();
+  if (key === "j" || key === "k") links[Math.min(Math.max(row + (key === "j" ? 1 : -1), 0), links.length - 1)]?.focus();
   if (key === "x" && row >= 0) $("[type=checkbox]", links[row].closest("tr"))?.click();
 });
 

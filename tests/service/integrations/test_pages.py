@@ -207,3 +207,26 @@ def test_events_about_people_are_for_administrators(alice, eve, subscribe):
         assert eve.post(address, headers={"Accept": "text/html"}).status_code == 403
     assert "People, tokens and access" not in open_page(eve, new("slack")).text
     assert "People, tokens and access" in open_page(alice, new("slack")).text
+
+
+def test_integration_that_was_changed_meanwhile_is_not_overwritten_unasked(alice, subscribe):
+    path = f"{LIST}/{subscribe()['id']}"
+    action, mine = form_of(open_page(alice, path))
+    mine["description"] = ["Mine"]
+    save(alice, path, description="Theirs")
+
+    def send(fields):
+        return alice.post(action, data=fields, headers={"Accept": "text/html"})
+
+    refused = send(mine)
+    assert refused.status_code == 412
+    assert "Somebody has changed this integration meanwhile." in Page(refused).text
+    assert read(alice)["description"] == "Theirs"
+    _, kept = form_of(Page(refused))
+    assert kept["description"] == ["Mine"]
+    # A third change comes before the answer.
+    save(alice, path, description="Newer")
+    refused = send(kept)
+    assert refused.status_code == 412
+    assert send(form_of(Page(refused))[1]).status_code == 303
+    assert read(alice)["description"] == "Mine"

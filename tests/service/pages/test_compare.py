@@ -4,13 +4,14 @@ import json
 from typing import Any, LiteralString
 
 import pytest
+from werkzeug.test import TestResponse
 
 from sql.database import Connection
 from sql.flags import comparison
 from tests.support import fixtures
 from tests.support.page import Page, open_page
 from tests.support.roles import make as make_role
-from tests.support.world import Caller, World
+from tests.support.world import Caller, World, refused
 
 PROJECT = "/projects/default/compare"
 FLAG = "/projects/default/flags/checkout/compare"
@@ -156,3 +157,30 @@ def test_project_with_one_environment_has_nothing_to_compare(world: World, alice
 
 def test_unknown_flag_is_404(alice: Caller) -> None:
     assert open_page(alice, FLAG.replace("checkout", "unknown"), 404).status == 404
+
+
+@pytest.mark.parametrize("changed", ["development", "production"])
+@pytest.mark.parametrize("part", ["strategies", "variants", "state"])
+def test_copy_is_refused_if_a_side_has_changed_meanwhile(
+    alice: Caller, conn: Connection, changed: str, part: str
+) -> None:
+    api = f"/api/admin/projects/default/features/checkout/environments/{changed}"
+    strategy = conn.execute("SELECT id FROM strategies WHERE environment = %s", [changed]).fetchone()
+    assert strategy
+
+    def copy() -> TestResponse:
+        body, form = copies(page)["Copy to production… for checkout"]
+        headers = {"If-Match": f'"{form["data-if-match"]}"'}
+        return alice.post(form["data-path"], json=body, headers=headers)
+
+    page = open_page(alice, PROJECT + SIDES)
+    if part == "strategies":
+        answer = alice.put(f"{api}/strategies/{strategy['id']}", json={"parameters": PARAMETERS | {"rollout": "99"}})
+    elif part == "variants":
+        answer = alice.put(f"{api}/variants", json=[{"name": "red", "weight": 1000}])
+    else:
+        answer = alice.post(f"{api}/{'off' if changed == 'development' else 'on'}")
+    assert answer.status_code == 200
+    refused(copy(), 412, "PreconditionFailedError")
+    page = open_page(alice, PROJECT + SIDES)
+    assert copy().status_code == 200
