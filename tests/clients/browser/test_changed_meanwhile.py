@@ -72,3 +72,46 @@ def test_what_was_typed_in_another_form_of_the_page_stays(demo: Service, demo_ur
         window.run("document.querySelector('.toast').remove()")
     page = demo.get("/flags/api/admin/projects/checkout/overview", headers={"Authorization": ADMIN_KEY})
     assert page.json["description"] == "Mine"
+
+
+QUESTION = "return document.querySelector('#question').open ? document.querySelector('#question').innerText : ''"
+
+
+@pytest.mark.slow
+def test_question_about_what_has_changed_is_asked_again(demo: Service, demo_url: str, window: Window) -> None:
+    headers = {"Authorization": ADMIN_KEY, "Content-Type": "application/json"}
+    strategies = f"{API}/environments/development/strategies"
+    new = {"name": "flexibleRollout", "parameters": {"rollout": "55"}}
+    path = f"{strategies}/{demo.request('POST', strategies, new, headers).json['id']}"
+    window.log_in(demo_url, ADMIN)
+    window.expect("status of 412")
+
+    def change(share: int) -> None:
+        assert demo.request("PUT", path, {"parameters": {"rollout": str(share)}}, headers).status == 200
+
+    def ask(address: str, form: str, share: int) -> None:
+        """Open the question of a form, while the share is 55 %, and answer yes after it has changed."""
+        change(55)
+        window.visit(address)
+        window.run(f"document.querySelector({form!r}).requestSubmit()")
+        window.wait_for(QUESTION, lambda text: "55 %" in text)
+        change(share)
+        window.run("document.querySelector('#question button').click()")
+        window.wait_for(QUESTION, lambda text: "Somebody has changed this meanwhile." in text and f"{share} %" in text)
+
+    copy = "form[data-path$='/production/copy']:has([id^=strategies])"
+    ask("/projects/checkout/flags/checkout-one-page/compare?left=development&right=production", copy, 98)
+    production = f"{API}/environments/production/strategies"
+    before = demo.get(production, headers=headers).json
+    window.run("document.querySelector('#question button').click()")
+    window.wait_for(
+        "return document.querySelector('.toast')?.innerText ?? ''", lambda text: "has the strategies" in text
+    )
+    after = demo.get(production, headers=headers).json
+    assert before != after
+    assert "98" in [one["parameters"].get("rollout") for one in after]
+    ask("/projects/checkout/flags/checkout-one-page", f"form[data-send=DELETE][data-path='{path}']", 99)
+    assert demo.get(path, headers=headers).status == 200
+    window.run("document.querySelector('#question button').click()")
+    window.wait_for("return document.querySelector('.toast')?.innerText ?? ''", lambda text: "is deleted" in text)
+    assert demo.request("GET", path, None, headers).status == 404
