@@ -130,7 +130,6 @@ function confirmed(form) {
 }
 
 // The line at the end of the page after a success. With the id of an event, it can be undone for 10 seconds. link: a page that it offers.
-let fading;
 function toast(text, event, link) {
   if (!text) return;
   $(".toasts").replaceChildren($("#toast").content.cloneNode(true));
@@ -168,10 +167,9 @@ async function requestOf(form) {
   return record && { method, path: fill(path, record), body: isEmpty ? undefined : body };
 }
 
-let isLeaving = false, previewing;
-// again: the question was answered already.
-async function send(form, again = false) {
-  if (form.getAttribute("aria-busy") === "true" || (!again && !await confirmed(form))) return;
+let isLeaving = false, previewing, fading;
+async function send(form, isConfirmed = false) {
+  if (form.getAttribute("aria-busy") === "true" || (!isConfirmed && !await confirmed(form))) return;
   previewing = clearTimeout(previewing);
   refuse(form, "");
   form.setAttribute("aria-busy", "true");
@@ -215,9 +213,8 @@ async function overtaken(form, page) {
   $(".what", dialog).replaceChildren($("#newest-change", page).content);
   $("details", dialog)?.setAttribute("open", "");
   prepare(dialog);
-  const isOverwritten = await ask(dialog);
-  if (dialog.returnValue === "see") location.reload();
-  return isOverwritten && send(form, form.dataset.ifMatch = same.dataset.ifMatch);
+  if (!await ask(dialog)) return dialog.returnValue === "see" && location.reload();
+  return send(form, form.dataset.ifMatch = same.dataset.ifMatch);
 }
 
 // Show the result of a success.
@@ -308,8 +305,8 @@ function choose(place, items = results()) {
 }
 
 async function search() {
-  const [number, query] = [searching, encodeURIComponent($("#palette input").value)];
-  const response = await fetch(`${root.dataset.base}/search?part=results&q=${query}`).catch(() => null);
+  const number = searching;
+  const response = await fetch(`${root.dataset.base}/search?part=results&q=${encodeURIComponent($("#palette input").value)}`).catch(() => null);
   if (number !== searching) return;
   if (response?.redirected || response?.status === 401) return location.reload();
   $("#found").innerHTML = response?.ok ? await response.text() : "";
@@ -321,8 +318,7 @@ function openPalette(text = "") {
   const palette = $("#palette");
   if (!palette || palette.open) return;
   palette.showModal();
-  $("input", palette).value = text;
-  [chosen, searching] = [-1, setTimeout(search)];
+  [chosen, searching, $("input", palette).value] = [-1, setTimeout(search), text];
 }
 
 document.addEventListener("keydown", (event) => {
@@ -337,7 +333,7 @@ document.addEventListener("keydown", (event) => {
   const row = links.findIndex((link) => link.closest("tr") === target.closest("tr"));
   if (key === "/") { event.preventDefault(); openPalette(); }
   if (key === "?") $("#keys")?.showModal();
-  if (key === "j" || key === "k") links[Math.min(Math.max(row + (key === "j" ? 1 : -1), 0), links.length - 1)]?.focus();
+  if (key === "j" || key === "k") links[Math.max(0, Math.min(row + (key === "j" ? 1 : -1), links.length - 1))]?.focus();
   if (key === "x" && row >= 0) $("[type=checkbox]", links[row].closest("tr"))?.click();
 });
 
@@ -469,7 +465,7 @@ function chooseField(select) {
   notify(chosen);
 }
 
-// A change request cannot contain a ramp plan.
+// A change request cannot contain a ramp plan. A hidden button of the type submit would still answer to Enter.
 function offer(form) {
   const hidden = Boolean($("[name=at]:enabled", form) ?? $("[name=until]:enabled", form)?.value);
   for (const button of $$("[data-proposal]", form)) Object.assign(button, { hidden, type: hidden ? "button" : "submit" });

@@ -99,19 +99,19 @@ def test_question_about_what_has_changed_is_asked_again(demo: Service, demo_url:
         window.run("document.querySelector('#question button').click()")
         window.wait_for(QUESTION, lambda text: "Somebody has changed this meanwhile." in text and f"{share} %" in text)
 
-    copy = "form[data-path$='/production/copy']:has([id^=strategies])"
+    copy = "form[data-path$='/production/copy']:has([id^=everything])"
     ask("/projects/checkout/flags/checkout-one-page/compare?left=development&right=production", copy, 98)
     production = f"{API}/environments/production/strategies"
     before = demo.get(production, headers=headers).json
     window.run("document.querySelector('#question button').click()")
-    window.wait_for(
-        "return document.querySelector('.toast')?.innerText ?? ''", lambda text: "has the strategies" in text
-    )
+    window.wait_for("return document.querySelector('.toast')?.innerText ?? ''", lambda text: "has everything" in text)
     after = demo.get(production, headers=headers).json
     assert before != after
     assert "98" in [one["parameters"].get("rollout") for one in after]
-    ask("/projects/checkout/flags/checkout-one-page", f"form[data-send=DELETE][data-path='{path}']", 99)
+    form = f"form[data-send=DELETE][data-path='{path}']"
+    ask("/projects/checkout/flags/checkout-one-page", form, 99)
     assert demo.get(path, headers=headers).status == 200
+    assert "99 %" in window.run(f"return document.querySelector({form!r}).dataset.confirm")
     window.run("document.querySelector('#question button').click()")
     window.wait_for("return document.querySelector('.toast')?.innerText ?? ''", lambda text: "is deleted" in text)
     assert demo.request("GET", path, None, headers).status == 404
