@@ -40,7 +40,9 @@ def connection_of(url: str) -> tuple[dict[str, str], str]:
     """Return the environment, which has the password, and the option --dbname for a program of PostgreSQL."""
     parts = {name: str(text) for name, text in conninfo_to_dict(url).items()}
     secrets = {option.keyword.decode() for option in Conninfo.get_defaults() if option.dispchar == b"*"}
-    environ = {**os.environ, "PGCONNECT_TIMEOUT": "3"}
+    # Like our own sessions. pg_dump keeps these settings.
+    ours = {"PGCLIENTENCODING": "UTF8", "PGOPTIONS": "-c standard_conforming_strings=on"}
+    environ = {**os.environ, **ours, "PGCONNECT_TIMEOUT": "3"}
     if "password" in parts:
         environ["PGPASSWORD"] = parts.pop("password")
     if secrets & parts.keys():

@@ -67,19 +67,20 @@ def open_database(url: str, pooler: str) -> Connection:
 
 BEHIND_POOLER = "Behind PgBouncer, set DATABASE_POOLER=transaction."
 
+# The settings, and the values that each may have, as regular expressions.
 LOST_SETTINGS = """
-    SELECT concat_ws(
-               ' and ',
-               CASE WHEN current_setting('TimeZone') <> ALL ('{UTC,Etc/UTC}') THEN 'TimeZone' END,
-               CASE WHEN current_setting('statement_timeout') = '0' THEN 'statement_timeout' END,
-               CASE WHEN current_setting('jit') = 'on' THEN 'jit' END,
-               CASE WHEN current_setting('transaction_isolation') <> 'read committed'
-                    THEN 'default_transaction_isolation' END)
+    SELECT string_agg(name, ' and ' ORDER BY position)
+      FROM unnest(
+               '{TimeZone,statement_timeout,jit,default_transaction_isolation,DateStyle,client_encoding,
+                 standard_conforming_strings,array_nulls}'::text[],
+               '{(Etc/)?UTC,[1-9].*,off,read committed,"ISO, .*",UTF8,on,on}'::text[])
+           WITH ORDINALITY AS needed (name, pattern, position)
+     WHERE current_setting(name) !~ concat('^(', pattern, ')$')
 """
 
 
 def require_settings(conn: Connection, pooler: str) -> None:
-    """Raise DatabaseProblem unless statements run in UTC, with a timeout, without JIT, and at read committed."""
+    """Raise DatabaseProblem unless the session has the settings that our statements need."""
     try:
         lost = value(conn, LOST_SETTINGS)
     except psycopg.Error as error:

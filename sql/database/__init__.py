@@ -27,16 +27,18 @@ APPLICATION_NAME = "flags"
 # Session options that override the defaults of the database. Our statements are too short to gain from JIT compilation.
 # "read committed": after waiting for a lock, a statement sees what the other transaction has committed. tcp_…: if the
 # machine of a service disappears, PostgreSQL ends its sessions, and so their locks, within about ten seconds. Linux
-# waits two hours by default.
+# waits two hours by default. Our statements contain backslashes and arrays with NULL. A backup waits long for pg_dump.
 OPTIONS = (
     r"-c statement_timeout=30s -c jit=off -c default_transaction_isolation=read\ committed -c tcp_keepalives_idle=4 "
-    "-c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000"
+    "-c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000 "
+    "-c standard_conforming_strings=on -c array_nulls=on -c idle_session_timeout=0"
 )
 # The same in the other direction: if the machine of the database disappears.
 KEEPALIVES = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
-# Return timestamps in UTC. libpq sends this as a separate parameter, which overrides the options. Poolers drop the
-# options, but apply this parameter to each statement of the client.
-os.environ["PGTZ"] = "UTC"
+# Return timestamps in UTC, in the only style that psycopg reads. libpq sends these as separate parameters, which
+# override the options. Poolers drop the options, but apply these parameters to each statement of the client. MDY: the
+# default, so that PgBouncer has nothing to set.
+os.environ |= {"PGTZ": "UTC", "PGDATESTYLE": "ISO, MDY"}
 
 
 def connect_options(url: str, pooler: str = "none", options: str | None = None) -> dict[str, Any]:
@@ -47,7 +49,8 @@ def connect_options(url: str, pooler: str = "none", options: str | None = None) 
     statements, because the next session does not have them. "prepared": the pooler prepares them again there.
     """
     given = conninfo_to_dict(url)
-    ours = {"autocommit": True, "row_factory": dict_row, "connect_timeout": given.get("connect_timeout") or 3}
+    ours = {"autocommit": True, "row_factory": dict_row, "client_encoding": "UTF8"}
+    ours |= {"connect_timeout": given.get("connect_timeout") or 3}
     ours |= {name: given.get(name) or value for name, value in KEEPALIVES.items()}
     if pooler == "none":
         return ours | {"options": f"{given.get('options') or ''} {options or OPTIONS}".strip()}

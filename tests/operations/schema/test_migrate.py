@@ -261,6 +261,8 @@ def test_options_in_the_address_are_kept_beside_ours(shared_url):
         assert value(conn, "SHOW TimeZone") == "UTC"
 
 
-def test_the_time_zone_of_the_environment_is_ignored(shared_url):
-    script = "import sys; from sql.database import connect, value; print(value(connect(sys.argv[1]), 'SHOW TimeZone'))"
-    assert run("-c", script, shared_url, PGTZ="Asia/Tokyo", TZ="Asia/Tokyo").stdout == "UTC\n"
+def test_settings_of_the_environment_are_ignored(shared_url):
+    shown = "SELECT concat_ws(' ', current_setting('TimeZone'), current_setting('DateStyle'), pg_client_encoding())"
+    script = f"import sys; from sql.database import connect, value; print(value(connect(sys.argv[1]), {shown!r}))"
+    environment = {"PGTZ": "Asia/Tokyo", "TZ": "Asia/Tokyo", "PGDATESTYLE": "German", "PGCLIENTENCODING": "LATIN1"}
+    assert run("-c", script, shared_url, **environment).stdout == "UTC ISO, MDY UTF8\n"
