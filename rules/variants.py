@@ -1,7 +1,7 @@
 """Replace the variants of flags in one or more environments."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from psycopg.rows import DictRow
@@ -12,6 +12,7 @@ from rules.flags import flag_event
 from rules.refusals import Refuse, raise_error
 from rules.stickiness import list_allowed, stickiness_of, variant_problems
 from sql import events
+from sql.catalog.context_fields import list_legal_values
 from sql.database import Connection
 from sql.flags import variants
 
@@ -26,15 +27,19 @@ def replace_variants(
 ) -> None:
     """Replace the variants of flags in environments, and record the events.
 
-    Refuse flags if the stickiness of a variant is not allowed. changes: tuples of the flag with its environment, its
-    present variants from list_each(), and the new ones from balanced().
+    Refuse flags if the stickiness of a variant is not allowed, or the context field of an override does not exist.
+    changes: tuples of the flag with its environment, its present variants from list_each(), and the new ones from
+    balanced().
     """
     allowed = list_allowed(conn, {value for *_, wanted in changes for value in stickiness_of(wanted)})
+    fields = list({name for *_, wanted in changes for name in override_fields(wanted)})
+    known = list_legal_values(conn, fields, hold=True) if fields else {}
     valid, stored = [], defaultdict[int, list[Variant]](list)
     for flag, before, _ in changes:
         stored[flag["id"]] += before
     for flag, before, wanted in changes:
-        if problems := variant_problems(wanted, stored[flag["id"]], allowed):
+        present = stored[flag["id"]]
+        if problems := variant_problems(wanted, present, allowed) + override_problems(wanted, present, known):
             refuse(BadRequest("; ".join(problems)), [flag["name"]])
         elif by_name(wanted) != by_name(before):
             valid.append((flag, before, wanted))
@@ -59,6 +64,22 @@ def replace_variants(
         if replaced != before
     ]
     events.record(conn, *log)
+
+
+def override_fields(variants: Sequence[Variant]) -> list[str]:
+    """Return the context field of each override."""
+    return [override["contextName"] for variant in variants for override in variant["overrides"]]
+
+
+def override_problems(wanted: Sequence[Variant], before: Sequence[Variant], known: Collection[str]) -> list[str]:
+    """Return a message for each override whose context field is neither known nor one of before."""
+    usable = {*known, *override_fields(before)}
+    return [
+        f"variants.{i}.overrides.{j}.contextName: must be an existing context field, not {override['contextName']}"
+        for i, variant in enumerate(wanted)
+        for j, override in enumerate(variant["overrides"])
+        if override["contextName"] not in usable
+    ]
 
 
 def in_order(variants: Sequence[Variant]) -> list[Variant]:

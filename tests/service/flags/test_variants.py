@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from sql.database import rows, value
+from sql.database import Connection, as_json, rows, value
 from sql.people import roles
 from tests.support import fixtures
+from tests.support.documents import bring_in, document, state, validated
 from tests.support.fingerprint import fingerprint
 from tests.support.flag_environments import path
 from tests.support.flags import BETA, FLAGS, event, recorded
@@ -143,6 +144,29 @@ def test_invalid_variants_are_refused(alice, conn, field, sent):
         assert field == "body" or f"{field}: " in message
     refused(put_batch(alice, sent, "development"))
     assert fingerprint(conn) == before
+
+
+@pytest.mark.usefixtures("flag")
+def test_an_override_needs_an_existing_context_field(alice: Caller, conn: Connection) -> None:
+    ghost = BLUE | {"overrides": [*OF_USER, {"contextName": "ghost", "values": ["5"]}]}
+    message = "variants.0.overrides.1.contextName: must be an existing context field, not ghost"
+    before = fingerprint(conn)
+    sent = [ghost, RED]
+    for response in (put(alice, sent), alice.put(EVERYWHERE, json=sent), put_batch(alice, sent, "production")):
+        assert refused(response) == message
+    assert refused(patch(alice, {"op": "replace", "path": "/0", "value": ghost})) == message
+    data = document("f", featureEnvironments=[state(variants=[ghost])])
+    assert validated(alice, data)["errors"] == {message: ["f"]}
+    assert fingerprint(conn) == before
+    bring_in(alice, data | {"contextFields": [{"name": "ghost"}]})
+    assert seen(alice)[0]["overrides"] == ghost["overrides"]
+
+
+def test_a_stored_override_can_be_kept(world: World, alice: Caller, flag: int) -> None:
+    gone = [{"contextName": "gone", "values": ["5"]}]
+    fixtures.insert_variant(world.conn, flag, "development", None, name="g", weight=1, overrides=as_json(gone))
+    assert put(alice, [RED | {"overrides": gone}]).status_code == 200
+    assert seen(alice)[0]["overrides"] == gone
 
 
 # --- Patches ----------------------------------------------------------------------------------------------------------
