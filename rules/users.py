@@ -1,9 +1,10 @@
 """Change the role and the password of a user, and delete users. An administrator must remain."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from flask import abort
+from psycopg import Rollback
 from psycopg.rows import DictRow
 
 from sql import events, sessions
@@ -11,6 +12,7 @@ from sql.database import Connection
 from sql.events import Author, Event
 from sql.people import past_passwords, past_users, root_roles, users
 
+Locked = TypeVar("Locked")
 UNKNOWN_USER = "No user has that id."
 
 
@@ -56,10 +58,21 @@ def replace_password(conn: Connection, author: Author, user: dict[str, Any], pas
     return data
 
 
+def lock_with_groups(conn: Connection, user_id: int, lock: Callable[[], Locked]) -> Locked:
+    """Lock the groups of a user, then the user with lock(), and return its result. Groups come before their members."""
+    while True:
+        with conn.transaction() as savepoint:
+            locked_groups = past_users.lock_groups(conn, user_id)
+            locked = lock()
+            if past_users.list_groups(conn, user_id) <= locked_groups:
+                return locked
+            # A change of a group has added the user meanwhile. Release all locks, and begin again with this group.
+            raise Rollback(savepoint)
+
+
 def remove_user(conn: Connection, author: Author, user_id: int) -> None:
     """Delete a user, and record the event. Raise 404 for an unknown user, and 409 for the last administrator."""
-    past_users.lock_groups(conn, user_id)
-    before, administrators = lock_user(conn, user_id)
+    before, administrators = lock_with_groups(conn, user_id, lambda: lock_user(conn, user_id))
     refuse_last_administrator(administrators, before)
     past_users.delete(conn, before["id"])
     events.record(conn, Event("user-deleted", author, pre_data=users.event_data(before)))

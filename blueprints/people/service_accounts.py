@@ -8,8 +8,7 @@ from rules import personal_tokens
 from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal
-from rules.users import hold_role
-from serving.etags import IF_SHOWN, content_version, refuse_changed
+from rules.users import hold_role, lock_with_groups
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response
@@ -98,8 +97,7 @@ def delete_service_account(account_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        past_users.lock_groups(conn, id_in_path(account_id))
-        before = lock(conn, account_id)
+        before = lock_with_groups(conn, id_in_path(account_id), lambda: lock(conn, account_id))
         past_users.delete(conn, before["id"])
         events.record(conn, Event("service-account-deleted", actor, pre_data=users.event_data(before)))
     return empty_response()

@@ -19,7 +19,7 @@ HOLD_PROJECTS = """
 
 # A change of a group locks the group first, then its members.
 LOCK_GROUPS = """
-    SELECT
+    SELECT id
       FROM groups
      WHERE id IN (SELECT group_id FROM group_users WHERE user_id = %(user_id)s)
      ORDER BY id
@@ -27,9 +27,17 @@ LOCK_GROUPS = """
 """
 
 
-def lock_groups(conn: Connection, user_id: int) -> None:
-    """Lock the groups of a user, whose members will change. Call this before the user is locked for a deletion."""
-    rows(conn, LOCK_GROUPS, {"user_id": user_id})
+def lock_groups(conn: Connection, user_id: int) -> set[int]:
+    """Lock the groups of a user, whose members will change, and return their ids."""
+    return {row["id"] for row in rows(conn, LOCK_GROUPS, {"user_id": user_id})}
+
+
+GROUPS = "SELECT group_id FROM group_users WHERE user_id = %(user_id)s"
+
+
+def list_groups(conn: Connection, user_id: int) -> set[int]:
+    """Return the ids of the groups of a user."""
+    return {row["group_id"] for row in rows(conn, GROUPS, {"user_id": user_id})}
 
 
 # The row of the user stays for insights, and the past_ tables keep their memberships. SKIP LOCKED: a request with a

@@ -10,7 +10,7 @@ TABLE = """
     GET /api/admin/service-account                                   -        200    403  403     403   403  200    403     403       401       2
     POST /api/admin/service-account                                  -        201    403  403     403   403  201    403     403       401       7
     PUT /api/admin/service-account/<account_id>                      -        200    403  403     403   403  200    403     403       401       8
-    DELETE /api/admin/service-account/<account_id>                   -        200    403  403     403   403  200    403     403       401       8
+    DELETE /api/admin/service-account/<account_id>                   -        200    403  403     403   403  200    403     403       401      11
     GET /api/admin/service-account/<account_id>/token                -        200    403  403     403   403  200    403     403       401       2
     POST /api/admin/service-account/<account_id>/token               -        201    403  403     403   403  201    403     403       401       9
     DELETE /api/admin/service-account/<account_id>/token/<token_id>  -        200    403  403     403   403  200    403     403       401       6

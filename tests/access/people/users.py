@@ -17,7 +17,7 @@ TABLE = """
     GET /api/admin/user-admin/<user_id>/permissions       -        200    403  403     403   403  200    403     403       401       2
     PUT /api/admin/user-admin/<user_id>                   -        200    403  403     403   403  200    403     403       401       9
     DELETE /api/admin/user-admin/<user_id>/sessions       -        200    403  403     403   403  200    403     403       401       5
-    DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401       9
+    DELETE /api/admin/user-admin/<user_id>                -        200    403  403     403   403  200    403     403       401      12
     POST /api/admin/user-admin/<user_id>/change-password  -        200    403  403     403   403  200    403     403       401       8
 """
 

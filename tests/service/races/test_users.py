@@ -78,6 +78,23 @@ def test_a_deletion_locks_the_groups_of_a_user_first(world, admin, conn, gate, n
         assert future.result().status_code == 200
 
 
+@pytest.mark.parametrize(("kind", "path"), [("User", PATH), ("Service Account", "/api/admin/service-account")])
+def test_a_user_who_joins_a_group_during_the_deletion_is_deleted(world, admin, conn, queue, name, kind, path):
+    victor = world.user("Victor", account_type=kind)
+    group = admin.post("/api/admin/groups", json={"name": name}).get_json()["id"]
+    # As a change of the group does that adds the user. The deletion has found no group when it waits for the user.
+    joins = f"""
+        SELECT FROM groups WHERE id = {group} FOR UPDATE;
+        SELECT FROM users WHERE id = {victor.id} FOR SHARE;
+        INSERT INTO group_users (group_id, user_id) VALUES ({group}, {victor.id})
+    """
+    body = {"name": name, "users": [{"user": {"id": victor.id}}]}
+    calls = lambda: admin.delete(f"{path}/{victor.id}"), lambda: admin.put(f"/api/admin/groups/{group}", json=body)
+    deleted, changed = queue(joins, *calls)
+    assert (deleted.status_code, changed.status_code in (200, 400)) == (200, True)
+    assert value(conn, "SELECT count(*) FROM group_users WHERE user_id = %(id)s", {"id": victor.id}) == 0
+
+
 def test_a_deletion_locks_users_in_the_order_of_other_changes(world, admin, conn, gate):
     victor, ann = world.user("Victor"), world.user("Ann", root_role=1)
     with ThreadPoolExecutor(1) as thread:
