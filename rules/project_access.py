@@ -88,10 +88,11 @@ def check_exist(
     problems = []
     if set(roles) - project_access.hold_roles(conn, set(roles)):
         problems.append("roles: must be ids of roles that can be assigned in a project")
-    if set(users) - hold_users(conn, set(users)):
-        problems.append("users: must be ids of existing users")
+    # A change of a group locks the group first, then its members.
     if set(groups) - project_access.hold_groups(conn, set(groups)):
         problems.append("groups: must be ids of existing groups")
+    if set(users) - hold_users(conn, set(users)):
+        problems.append("users: must be ids of existing users")
     if problems:
         raise BadRequest("; ".join(problems))
 

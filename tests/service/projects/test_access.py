@@ -280,8 +280,8 @@ def test_all_invalid_roles_and_users_are_named(world, alice, conn, people):
         for refusal in (alice.post(url(), json={"roles": [role], "users": people[1:]}), put(alice, (role, [], []))):
             assert refused(refusal) == "roles: must be ids of roles that can be assigned in a project"
     assert refused(alice.post(url(), json={"roles": [1], "users": people, "groups": [10**6]})) == (
-        "roles: must be ids of roles that can be assigned in a project; users: must be ids of existing users; "
-        "groups: must be ids of existing groups"
+        "roles: must be ids of roles that can be assigned in a project; groups: must be ids of existing groups; "
+        "users: must be ids of existing users"
     )
     assert (held(conn), world.events(since)) == (set(), [])
 

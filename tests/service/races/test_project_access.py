@@ -1,5 +1,7 @@
 """Changes of a project's access and environments at once, on connections that commit: one order, and its events."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from sql.catalog import environments
@@ -7,7 +9,7 @@ from sql.database import rows
 from sql.people import groups
 from tests.support import fixtures
 from tests.support.project_access import held, roles_url
-from tests.support.races import statuses
+from tests.support.races import statuses, wait_for
 
 
 @pytest.fixture
@@ -84,3 +86,16 @@ def test_a_flag_being_created_has_the_environment_being_added(conn, queue, admin
     assert statuses(queue(making, lambda: admin.post(place, json={"environment": "staging"}))) == {200: 1}
     states = "SELECT environment FROM flag_environments JOIN flags ON flags.id = flag_id WHERE name = %(name)s"
     assert rows(conn, states, {"name": project}) == [{"environment": "staging"}]
+
+
+def test_roles_in_a_project_lock_groups_before_users(world, conn, gate, admin, project):
+    user, group = world.user(project), groups.insert(conn, project)
+    body = {"roles": [{"id": 4, "users": [user.id], "groups": [group]}]}
+    with ThreadPoolExecutor(1) as thread:
+        with gate.transaction():
+            # As a change of the group does, which then locks its members.
+            gate.execute("SELECT FROM groups WHERE id = %s FOR UPDATE", [group])
+            future = thread.submit(admin.put, f"/api/admin/projects/{project}/access", json=body)
+            wait_for(conn, [future])
+            gate.execute("SELECT FROM users WHERE id = %s FOR NO KEY UPDATE NOWAIT", [user.id])
+        assert future.result().status_code == 200
