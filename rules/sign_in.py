@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +23,9 @@ log = logging.getLogger(__name__)
 
 EMAIL, USERNAME, NAME = Email(), Username(), Text(min=1, max=255)
 NO_ACCOUNT = "There is no account for you here."
+TAKEN = "Your e-mail address belongs to another account. Ask an administrator."
+# The constraints that a login then violates: of the user, and of the identity that the other account has.
+OF_ADDRESS = ("users_email_key", "user_identities_user_key")
 MOST_GROUPS = 500
 TOO_MANY_GROUPS = "You are in too many groups. Ask an administrator to send only the groups that this service needs."
 
@@ -69,15 +71,21 @@ def log_in(person: Person, via: str, find: Find, unknown: str, address: str, rep
     try:
         if len(person.groups or ()) > MOST_GROUPS:
             raise Forbidden(TOO_MANY_GROUPS)
+        taken = None
         # Of two first logins at the same time, one violates a constraint. It then finds what the other one has created.
         for _ in range(2):
-            with suppress(UniqueViolation):
+            try:
                 with transaction() as conn:
                     user_id = update_user(conn, person, find(conn, person) or abort(403, unknown))
                     session = sessions.begin(conn, user_id, via, address, replaced)
+            except UniqueViolation as error:
+                taken = error.diag.constraint_name
+            else:
                 sessions.log_login("succeeded", via, address, user_id)
                 return session
-        raise Forbidden(unknown)
+        if taken in OF_ADDRESS:
+            log.warning("A login was refused because its e-mail address belongs to another account.")
+        raise Forbidden(TAKEN if taken in OF_ADDRESS else unknown)
     except Forbidden:
         sessions.log_login("refused", via, address)
         raise

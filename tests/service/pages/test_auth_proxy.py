@@ -184,7 +184,9 @@ def test_unknown_name_is_refused_without_the_setting(stranger: Caller, conn: Con
 
 
 @pytest.mark.usefixtures("creates")
-def test_unknown_name_is_created(world: World, stranger: Caller, conn: Connection) -> None:
+def test_unknown_name_is_created(
+    world: World, stranger: Caller, conn: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
     since = world.last_event_id()
     user = user_of(stranger, ask(stranger, "ida", Remote_Email="Ida@Example.org", Remote_Name="J\xc3\xb6rg"))
     [event] = world.events(since)
@@ -195,7 +197,9 @@ def test_unknown_name_is_created(world: World, stranger: Caller, conn: Connectio
     assert created == [{"username": None, "password_hash": None}, {"username": "ida", "password_hash": None}]
     # An invalid address is ignored. That of somebody else is not taken from them.
     assert "email" not in user_of(stranger, ask(stranger, "eva", Remote_Email="eva"))
-    assert refused_with(ask(stranger, "max", Remote_Email="ida@example.org")).startswith("There is no account for max.")
+    taken = "Your e-mail address belongs to another account. Ask an administrator."
+    assert refused_with(ask(stranger, "max", Remote_Email="ida@example.org")) == taken
+    assert "A login was refused because its e-mail address belongs to another account." in caplog.text
 
 
 def test_each_login_is_one_line_of_the_log(ida: Caller, stranger: Caller, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,7 @@ TAKEN = (
     "An account with your e-mail address exists, but Acme does not confirm that the address is yours. "
     "Ask an administrator to connect it."
 )
+OF_ANOTHER = "Your e-mail address belongs to another account. Ask an administrator."
 NO_ACCOUNT = "There is no account for you here."
 
 
@@ -136,7 +137,7 @@ def test_user_with_another_identity_of_the_issuer_is_not_linked_again(
     provider: IdentityProvider, conn: Connection
 ) -> None:
     sign_in(provider)
-    assert refusal(provider, sub="sub-second") == NO_ACCOUNT
+    assert refusal(provider, sub="sub-second") == OF_ANOTHER
     assert refusal(provider, sub="sub-second", email_verified=False) == TAKEN
     assert len(found(conn)) == 1
 
@@ -215,7 +216,7 @@ def test_service_accounts_are_never_found(provider: IdentityProvider, world: Wor
     world.user("Robot", email=None, **robot)
     assert refusal(provider, email=None, preferred_username="robot") == NO_ACCOUNT
     world.user("Ida", **robot)
-    assert refusal(provider) == NO_ACCOUNT
+    assert refusal(provider) == OF_ANOTHER
 
 
 def test_deleted_user_gets_a_new_account(provider: IdentityProvider, alice: Caller, conn: Connection) -> None:
