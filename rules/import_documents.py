@@ -218,6 +218,9 @@ def read_document(data: Mapping[str, Any], findings: Findings) -> Document:
         "The document refers to this flag, but its features do not contain it.", described - names - findings.refused
     )
     segments = {segment["id"]: segment for segment in entries["segments"]}
+    used = {number for strategy in entries["featureStrategies"] for number in strategy["segments"]}
+    unused = [segment["name"] for number, segment in segments.items() if number not in used]
+    findings.warn("No strategy of the document uses this segment. The import omits it.", unused)
     for strategy in entries["featureStrategies"]:
         for segment in set(strategy["segments"]) - segments.keys():
             findings.add_error(

@@ -9,6 +9,7 @@ from rules.access import id_in_path, require
 from rules.instance_limits import unique_or_409
 from rules.refusals import Refusal
 from rules.users import hold_role, lock_with_groups
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import created, empty_response, json_response

@@ -60,7 +60,11 @@ def test_a_segment_of_another_project_keeps_its_name(world, conn, alice):
 
 
 def test_an_unused_segment_is_not_created(conn, alice):
-    bring_in(alice, document("f", segments=[BETA, {"id": 8, "name": "missing"}]))
+    data = document("f", segments=[BETA, {"id": 8, "name": "missing"}])
+    warning = "No strategy of the document uses this segment. The import omits it."
+    assert sorted(validated(alice, data)["warnings"][warning]) == ["beta", "missing"]
+    assert warning not in validated(alice, beta("f"))["warnings"]
+    bring_in(alice, data)
     assert stored(conn) == []
 
 
