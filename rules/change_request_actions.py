@@ -168,7 +168,7 @@ def refuse_all(found: Iterable[tuple[Change, str | None]]) -> None:
     """Raise 409 that names each change with a reason, unless there is none."""
     reasons = [f"{one['feature_name'] or 'segment ' + str(one['segment_id'])}: {text}" for one, text in found if text]
     if reasons:
-        raise Conflict(" ".join(reasons))
+        raise Conflict(" ".join(dict.fromkeys(reasons)))
 
 
 def lock(conn: Connection, project: str, environment: str, changes: Sequence[Change], state: State) -> None:

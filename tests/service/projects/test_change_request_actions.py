@@ -324,6 +324,12 @@ def test_all_conflicts_are_named_and_nothing_is_applied(world, alice, victor, ap
     assert world.events(since) == []
 
 
+def test_conflict_that_two_changes_share_is_named_once(world, alice, victor, applier):
+    request = propose(world, victor, DIRECT["off"][0], DIRECT["on"][0], change("updateEnabled", {"enabled": False}))
+    assert alice.delete(f"{PROJECT}/features/f").status_code == 202
+    assert refused(lambda: apply(world, applier, request)) == (409, "f: The flag is archived.")
+
+
 def test_refusal_of_the_direct_operation_is_a_conflict_and_all_is_rolled_back(world, alice, victor, applier):
     field = {"contextName": "plan", "operator": "IN", "values": ["gold"]}
     assert alice.post("/api/admin/context", json={"name": "plan"}).status_code == 201
