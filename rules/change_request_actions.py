@@ -156,10 +156,11 @@ def apply_changes(conn: Connection, actor: Actor, project: str, environment: str
     for number, change in enumerate(changes, 1):
         # Our choice: what the whole request leaves decides whether a flag that loses its last strategy goes off.
         is_last = not is_switched(change["flag_id"], changes[number:])
-        stays_on = is_last and more.get(change["feature_name"]) != SWITCHED_OFF
+        effect = more.get(change["feature_name"], {})
+        stays_on, fills = is_last and effect != SWITCHED_OFF, effect.get("action") == "addStrategy"
         try:
             payload = load_payload(change["action"], change["payload"])
-            apply_change(conn, author, project, environment, change, payload, stays_on=stays_on)
+            apply_change(conn, author, project, environment, change, payload, stays_on=stays_on, fills=fills)
         except HTTPException as error:
             refuse_all([(change, error.description)])
 
@@ -194,8 +195,12 @@ def apply_change(
     payload: Any,
     *,
     stays_on: bool = False,
+    fills: bool = True,
 ) -> None:
-    """Apply a change. Raise as the direct operation does. stays_on: later changes give the flag another strategy."""
+    """Apply a change. Raise as the direct operation does.
+
+    stays_on: later changes give the flag another strategy. fills: a flag without an enabled strategy gets the default.
+    """
     action, name = change["action"], change["feature_name"]
     if action in OF_SEGMENTS:
         change_of_segment(conn, actor, project, action, payload)
@@ -204,7 +209,7 @@ def apply_change(
     flag = lock_flag(conn, project, name) if everywhere else lock_in_environment(conn, project, name, environment)
     match action:
         case "updateEnabled" if payload["enabled"]:
-            switch_on(conn, actor, [flag], activate=payload["shouldActivateDisabledStrategies"])
+            switch_on(conn, actor, [flag], activate=payload["shouldActivateDisabledStrategies"], fills=fills)
         case "updateEnabled":
             switch_off(conn, actor, [flag])
         case "addStrategy":

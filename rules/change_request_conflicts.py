@@ -136,11 +136,11 @@ def side_effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set
 
     The first get the default strategy. The second are on, and are switched off because no enabled strategy is left.
     """
-    defaults = set[int]()
+    lacking = set[int]()  # Flags that are switched on without an enabled strategy. Later changes may give them one.
     # Whether each strategy is enabled, by id, for each flag.
     enabled = {id: {one["id"]: not one["disabled"] for one in flag["strategies"]} for id, flag in state.flags.items()}
     on = {id: flag["enabled"] for id, flag in state.flags.items()}
-    # A flag that was moved here can be on without an enabled strategy.
+    # Flags that are on without an enabled strategy, which those that were moved here can be.
     for_all = {id for id in on if on[id] and not any(enabled[id].values())}
     for number, change in enumerate(changes, 1):
         id, payload = change["flag_id"], change["payload"]
@@ -156,16 +156,17 @@ def side_effects(state: State, changes: Sequence[Change]) -> tuple[set[int], set
             case "deleteStrategy":
                 own.pop(payload["id"], None)
             case "updateEnabled" if payload["enabled"]:
-                is_on = on[id] and (id in for_all or any(own.values()))
-                if not is_on and payload.get("shouldActivateDisabledStrategies"):
+                if not on[id] and payload.get("shouldActivateDisabledStrategies"):
                     own.update(dict.fromkeys(own, True))
-                if not is_on and not any(own.values()):
-                    defaults.add(id)
-                    own["default"] = True
+                if not on[id] and not any(own.values()):
+                    lacking.add(id)
+                    for_all.add(id)
                 on[id] = True
             case "updateEnabled" | "archiveFeature":
                 on[id] = False
+                lacking.discard(id)
                 for_all.discard(id)
         if id not in for_all and not any(own.values()) and is_switched(id, changes[number:]):
             on[id] = False
-    return defaults, {id for id in on if on[id] and id not in for_all and not any(enabled[id].values())}
+    left = {id for id in on if on[id] and not any(enabled[id].values())}
+    return left & lacking, left - for_all

@@ -70,8 +70,10 @@ def find_strategy(conn: Connection, flag: DictRow, strategy_id: str) -> DictRow:
     return found[0] if found else abort(404, NO_STRATEGY)
 
 
-def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activate: bool = False) -> None:
-    """Switch on the flags that are off. Give the default strategy to flags without an enabled one.
+def switch_on(
+    conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activate: bool = False, fills: bool = True
+) -> None:
+    """Switch on the flags that are off. Give the default strategy to flags without an enabled one, unless not fills.
 
     activate: enable all their strategies first. Raises 403 if the caller lacks the permission to do so, or to add the
     default strategy.
@@ -82,7 +84,8 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
     ids, environment = [flag["id"] for flag in off], off[0]["environment"]
     found = strategies.list_by_flag(conn, ids, environment)
     disabled = any(strategy["disabled"] for flag in off for strategy in found[flag["id"]])
-    lacking = [flag for flag in off if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
+    filled = off if fills else []
+    lacking = [flag for flag in filled if not (found[flag["id"]] if activate else is_any_enabled(found[flag["id"]]))]
     needed = {"UPDATE_FEATURE_STRATEGY": activate and disabled, "CREATE_FEATURE_STRATEGY": lacking}
     require_parts(conn, actor, off[0]["project_id"], [(name, environment) for name in needed if needed[name]])
     log = []
@@ -92,11 +95,8 @@ def switch_on(conn: Connection, actor: Actor, flags: Sequence[DictRow], *, activ
         for flag in off:
             for before in found[flag["id"]]:
                 if before["disabled"]:
-                    log.append(
-                        flag_event(
-                            "feature-strategy-update", actor, flag, data=before | {"disabled": False}, pre_data=before
-                        )
-                    )
+                    data = {"data": before | {"disabled": False}, "pre_data": before}
+                    log.append(flag_event("feature-strategy-update", actor, flag, **data))
     add_strategies(conn, actor, default_strategies(conn, lacking))
     environments.switch(conn, ids, environment, enabled=True)
     events.record(conn, *log, *[flag_event("feature-environment-enabled", actor, flag) for flag in off])

@@ -510,6 +510,54 @@ def test_flag_that_is_switched_on_again_stays_on_with_what_that_resumes(world, a
     assert (here["enabled"], [one["id"] for one in here["strategies"] if not one["disabled"]]) == (True, [other])
 
 
+ON_PARENT, ADD_PARENT = change("updateEnabled", {"enabled": True}, "parent"), change("addStrategy", ROLLOUT, "parent")
+OFF_PARENT = change("updateEnabled", {"enabled": False}, "parent")
+
+
+@pytest.mark.parametrize(
+    "proposed",
+    [
+        (ON_PARENT, ADD_PARENT),
+        (ON_PARENT, change("updateStrategy", {"id": "paused", "disabled": False}, "parent")),
+        (ON_PARENT, OFF_PARENT, ADD_PARENT, ON_PARENT),
+        (LAST, ON, ADD),
+    ],
+    ids=["add", "resume", "twice", "replace"],
+)
+def test_flag_that_is_switched_on_before_it_gets_a_strategy_lacks_the_default(world, alice, victor, applier, proposed):
+    parent = value(world.conn, "SELECT id FROM flags WHERE name = 'parent'")
+    world.strategy(parent, "production", strategy_id="paused", disabled=True, parameters={"rollout": "10"})
+    request = propose(world, victor, *proposed)
+    assert defaults(world, request) == {}
+    apply(world, applier, request)
+    here = alice.get(f"{PROJECT}/features/{proposed[0]['feature']}/environments/production").json
+    assert here["enabled"]
+    assert [one["parameters"]["rollout"] for one in here["strategies"] if not one["disabled"]] == ["10"]
+
+
+def test_flag_that_keeps_no_strategy_after_it_is_switched_on_gets_the_default(world, alice, victor, applier):
+    paused = change("addStrategy", ROLLOUT | {"disabled": True}, "parent")
+    resume_all = change("updateEnabled", {"enabled": True, "shouldActivateDisabledStrategies": True}, "parent")
+    # The flag is on already when all would be resumed.
+    request = propose(world, victor, paused, ON_PARENT, resume_all)
+    assert defaults(world, request)["parent"]["action"] == "addStrategy"
+    apply(world, applier, request)
+    here = alice.get(f"{PROJECT}/features/parent/environments/production").json
+    assert [one["parameters"]["rollout"] for one in here["strategies"] if not one["disabled"]] == ["100"]
+
+
+def test_only_the_last_switch_decides_about_the_default(world, alice, victor):
+    parent = value(world.conn, "SELECT id FROM flags WHERE name = 'parent'")
+    world.strategy(parent, "production", strategy_id="paused", disabled=True)
+    resume = change("updateStrategy", {"id": "paused", "disabled": False}, "parent")
+    remove = change("deleteStrategy", {"id": "paused"}, "parent")
+    assert defaults(world, propose(world, victor, ON_PARENT, OFF_PARENT)) == {}
+    request = propose(world, victor, ON_PARENT, OFF_PARENT, resume, ON_PARENT, remove)
+    assert defaults(world, request)["parent"]["action"] == "updateEnabled"
+    assert alice.post(DEFAULT[1], json=ROLLOUT).status_code == 200
+    assert not any(conflicts(world, request))
+
+
 EVERYWHERE = ("archive", "add parent", "remove parents")
 # Each change, how a conflict names its subject, and the permissions that it can need.
 LACKED = {
