@@ -13,6 +13,7 @@ from rules.refusals import quantity
 EXPORTED = 500  # flags in one export
 PAGE = 100  # archived flags in one answer
 LISTED = {"name": str, "environments": [{"name": str, "variantCount": 0}]}
+SEARCHED = {"features": (shapes.ARCHIVED,), "total": 0}
 EXPORT = "/api/admin/features-batch/export"
 OFF: Json = {"enabled": False, "strategies": []}
 
@@ -130,15 +131,19 @@ class FlagReader:
 
 def read_archived(server: Unleash) -> list[Json]:
     """Return the archived flags of all projects."""
-    shape = {"features": (shapes.ARCHIVED,), "total": 0}
-    if answer := server.get("/api/admin/archive/features", shape, missing=(404,)):
+    if answer := server.get("/api/admin/archive/features", SEARCHED, missing=(404,)):
         return answer["features"]
     # Unleash 7 and newer. Older versions ignore the filter.
+    return [flag for flag in search(server, "archived=IS:true") if flag["archivedAt"]]
+
+
+def search(server: Unleash, query: str) -> list[Json]:
+    """Return the flags that a search finds, or none if the server has no search."""
     found: list[Json] = []
     for offset in count(0, PAGE):
-        query = f"archived=IS:true&sortBy=name&sortOrder=asc&limit={PAGE}&offset={offset}"
-        answer = server.get(f"/api/admin/search/features?{query}", shape)
-        found += [flag for flag in answer["features"] if flag["archivedAt"]]
+        path = f"/api/admin/search/features?{query}&sortBy=name&sortOrder=asc&limit={PAGE}&offset={offset}"
+        answer = server.get(path, SEARCHED, missing=(404,)) or {"features": (), "total": 0}
+        found += answer["features"]
         if offset + PAGE >= answer["total"]:
             break
     return found

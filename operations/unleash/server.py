@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 
 from operations.unleash.client import Unleash, path_of
-from operations.unleash.flags import read_flags
+from operations.unleash.flags import read_archived, read_flags, search
 from operations.unleash.people import read_optional, read_people
 from rules import import_shapes as shapes
 from rules.import_contents import Contents
@@ -58,10 +58,14 @@ def read_projects(server: Unleash, only: Sequence[str], contents: Contents) -> N
     listed = {"projects": ({"id": str, "archivedAt": shapes.instant},)}
     projects = server.get("/api/admin/projects", listed)["projects"]
     ids = [project["id"] for project in projects if project["archivedAt"] is None]
-    if unknown := next((project for project in only if project not in ids), None):
-        raise click.ClickException(f"Unleash has no project {unknown}. It has: {', '.join(ids)}.")
     # The open-source edition ignores the parameter.
     archived = server.get("/api/admin/projects?archived=true", listed)["projects"]
+    if ids == ["default"]:
+        # The open-source edition lists no other project, but serves the flags that others have after a downgrade.
+        used = {flag["project"] for flag in (*search(server, "project=IS_NOT:default"), *read_archived(server))}
+        ids += sorted(used - {project["id"] for project in (*projects, *archived)})
+    if unknown := next((project for project in only if project not in ids), None):
+        raise click.ClickException(f"Unleash has no project {unknown}. It has: {', '.join(ids)}.")
     contents.warn("Archived projects are not moved", [project["id"] for project in archived if project["archivedAt"]])
     for project_id in dict.fromkeys(only) or ids:
         project = server.get(path_of(project_id, "overview"), shapes.PROJECT)

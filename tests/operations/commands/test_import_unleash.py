@@ -223,6 +223,46 @@ def test_flags_that_are_archived_or_deleted_meanwhile_are_named(own, old, token)
     message = "  These flags were archived or deleted during the command. Repeat it: checkout, old."
     assert message in moves(own, old, token)
     assert own.rows("SELECT name FROM flags") == []
+    # Only the open-source edition leaves projects out.
+    assert not [path for path, _ in old.requests if "project=IS_NOT" in path]
+
+
+def test_projects_that_unleash_does_not_list_move_too(own, old, token):
+    def answer(handler):
+        is_live, last = "project=IS_NOT:default" in handler.path, "offset=100" in handler.path
+        flag = FLAG | {"project": "shop" if last else "default"}
+        archived = FLAG | {"name": "old", "project": "attic", "archivedAt": "2024-06-01T12:00:00.000Z"}
+        found = [archived, archived | {"name": "older", "project": "closed"}]
+        answer = {"features": [flag], "total": 101} if is_live else {"features": found, "total": 2}
+        status(200, json.dumps(answer))(handler)
+
+    def list_projects(handler):
+        closed = [{"id": "closed", "archivedAt": "2024-06-01T12:00:00.000Z"}] if "archived=true" in handler.path else []
+        status(200, json.dumps({"projects": [{"id": "default", "archivedAt": None}, *closed]}))(handler)
+
+    hidden = FLAG | {"name": "hidden", "project": "shop"}
+    attic = "/api/admin/projects/attic"
+    old.answers["/api/admin/projects"] = list_projects
+    old.answers["/api/admin/search/features"] = answer
+    old.answers["/api/admin/projects/shop/features"] = {"features": [{"name": "hidden", "environments": []}]}
+    old.answers["/api/admin/projects/shop/features/hidden"] = hidden
+    old.answers[f"{attic}/overview"] = {"name": "Attic", "environments": [{"environment": "development"}]}
+    old.answers[f"{attic}/features"] = {"features": []}
+    old.answers[f"{attic}/features/old/environments/development/strategies"] = [STRATEGY]
+    moves(own, old, token)
+    assert [path for path, _ in old.requests].count(f"{PROJECT}/overview") == 1
+    found = own.rows("SELECT name, project_id, archived_at IS NULL AS live FROM flags ORDER BY name")
+    assert [tuple(row.values()) for row in found] == [
+        ("checkout", "default", True), ("hidden", "shop", True), ("old", "attic", False)
+    ]  # fmt: skip
+
+
+def test_a_server_without_a_search_moves(own, old, token):
+    old.answers["/api/admin/projects"] = {"projects": [{"id": "default", "archivedAt": None}]}
+    old.answers["/api/admin/archive/features"] = {"features": []}
+    del old.answers["/api/admin/search/features"]
+    moves(own, old, token)
+    assert own.rows("SELECT name FROM flags") == [{"name": "checkout"}]
 
 
 def test_the_address_of_the_links_for_new_users_is_named(own, old, token):

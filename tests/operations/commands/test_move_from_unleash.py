@@ -217,3 +217,20 @@ def test_people_move_with_their_roles(moved: Moved) -> None:
     assert [link.partition(" ")[0] for link in links] == ["anna@example.com", "bert@example.com"]
     token = links[0].rpartition("=")[2]
     assert moved.new.send("GET", f"/auth/reset/validate?token={token}")[0] == 200
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_project_that_the_open_source_edition_does_not_list_moves(version, make_database, tmp_path) -> None:
+    source, url = make_database(empty=True), make_database()
+    with unleash_server(version, source, tmp_path) as old, connect(source) as conn, connect(url) as moved:
+        conn.execute("INSERT INTO projects (id, name) VALUES ('hidden', 'Hidden')")
+        conn.execute("INSERT INTO project_environments SELECT 'hidden', environment_name FROM project_environments")
+        for name in ("live", "old"):
+            old.post("/api/admin/projects/hidden/features", {"name": name})
+        old.expect("DELETE", "/api/admin/projects/hidden/features/old", None)
+        assert [project["id"] for project in old.get("/api/admin/projects")["projects"]] == ["default"]
+        (tmp_path / "token").write_text(old.token)
+        done = run_flags("import-unleash", old.url, "--token-file", str(tmp_path / "token"), DATABASE_URL=url)
+        assert done.returncode == 0, done.stderr
+        found = moved.execute("SELECT name, project_id, archived_at IS NULL FROM flags ORDER BY name").fetchall()
+        assert [tuple(row.values()) for row in found] == [("live", "hidden", True), ("old", "hidden", False)]
