@@ -4,7 +4,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import re2
@@ -16,8 +16,17 @@ from evaluation.parsing import Malformed, boolean_at, encodable, list_at, object
 # Whether a value of the context fits.
 Comparison = Callable[[str], bool]
 
-# RFC 3339, but with the separators and offsets that the engine of the SDKs accepts too. A date alone is no date-time.
-DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
+# The white space of Unicode, without the control characters that Python counts as such.
+WHITE = r"\s\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# RFC 3339 as the engine of the SDKs reads it: also with white space between the parts, parts of one digit, years with a
+# sign and any number of digits, UTC for Z, and an offset without colon. A date alone is no date-time.
+DATE_TIME = re.compile(
+    r"_([+-]\d+|\d{1,4})_-_(\d\d?)_-_(\d\d?)[Tt ]_(\d\d?)_:_(\d\d?)_:_(\d\d?)(?:\.(\d+))?_"
+    r"(?:[Zz]|[Uu][Tt][Cc]|([+\u2212-])(\d\d)[:WHITE]*([0-5]\d))_".replace("_", "[WHITE]*").replace("WHITE", WHITE),
+    re.ASCII,
+)
+YEARS = range(-262143, 262143)  # of the engine
+SECONDS_OF_400_YEARS = 146097 * 86400
 # https://semver.org, 2.0.0: no leading zeros in numbers, and no v before them.
 VERSION = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -119,13 +128,23 @@ def number_of(text: str) -> float | None:
         return None
 
 
-def date_time_of(text: str) -> tuple[datetime, str] | None:
-    """Return the second and its fraction, in nanoseconds as in the engine, or None if the text has no offset."""
-    match = DATE_TIME.fullmatch(text.upper())
+def date_time_of(text: str) -> tuple[float, int] | None:
+    """Return the second and its nanoseconds, which are more in a leap second, or None if the text is no date-time."""
+    match = DATE_TIME.fullmatch(text)
+    if match is None:
+        return None
     try:
-        return match and (datetime.fromisoformat(match[1] + match[3]), (match[2] or ".").ljust(10, "0")[:10])
+        year, month, day, hour, minute, second = map(int, match.groups()[:6])
+        fraction, sign, hours, minutes = match.groups("0")[6:]
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        leap = second // 60
+        zone = timezone(offset if sign == "+" else -offset)
+        # The calendar repeats itself every 400 years. Python knows only years of four digits.
+        moment = datetime(2000 + year % 400, month, day, hour, minute, second - leap, tzinfo=zone)
     except ValueError:
         return None
+    nanoseconds = leap * 10**9 + int(fraction.ljust(9, "0")[:9])
+    return (year // 400 * SECONDS_OF_400_YEARS + moment.timestamp(), nanoseconds) if year in YEARS else None
 
 
 def version_of(text: str) -> tuple[Any, ...] | None:

@@ -61,6 +61,48 @@ def test_dates_may_be_written_in_lower_case():
 
 
 @pytest.mark.parametrize(
+    "found",
+    [
+        "2024-05-31T02:00:00 +02:00",
+        "2024-5-31T2:0:00Z",
+        "2024-05-31  00:00:00Z",
+        "\u30002024 - 05\x85-\xa031t00 :\t00: 00 UTC\n",
+        "2024-05-31T02:00:00+02 00",
+        "2024-05-30T22:00:00\u221202: 00",
+        "+2024-05-31T00:00:00utc",
+    ],
+)
+def test_dates_are_read_as_by_the_engine(found: str) -> None:
+    assert satisfied(found, operator="DATE_AFTER", value="2024-05-30T23:59:59.999Z")
+    assert satisfied(found, operator="DATE_BEFORE", value="2024-05-31T02:00:00.001Z")
+    for wrong in ("\x1c", "\u200b", "x"):
+        assert satisfied(wrong + found, operator="DATE_AFTER", value="2025-01-01T00:00:00Z", inverted=True)
+        assert not satisfied(wrong + found, operator="DATE_AFTER", value="1999-01-01T00:00:00Z")
+
+
+def test_dates_have_years_beyond_those_of_python_and_leap_seconds():
+    moments = [
+        "-262143-01-02T00:00:00Z",
+        "-0001-12-31T23:59:59Z",
+        "0-1-1T00:00:00Z",
+        "24-05-31T00:00:00Z",
+        "2024-12-31T23:59:59.999Z",
+        "2024-12-31T23:59:60Z",
+        "2024-12-31T23:59:60.5Z",
+        "2025-01-01T00:00:00Z",
+        "+12024-12-31T23:00:00-02:00",
+        "+12025-01-01T01:00:01Z",
+    ]
+    for earlier, later in pairwise(moments):
+        assert satisfied(earlier, operator="DATE_BEFORE", value=later)
+        assert satisfied(later, operator="DATE_AFTER", value=earlier)
+    for found in ("12024-01-01T00:00:00Z", "+262143-01-01T00:00:00Z", f"+{'9' * 5000}-01-01T00:00:00Z"):
+        assert not satisfied(found, operator="DATE_AFTER", value="1999-01-01T00:00:00Z")
+    for found in ("2024-02-30T00:00:00Z", "2024-01-01T00:00:61Z", "2024-01-01T00:00:00+24:00"):
+        assert not satisfied(found, operator="DATE_AFTER", value="1999-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
     ("found", "operator"),
     [
         ("2024-05-31T12:00:00.1Z", "DATE_AFTER"),
