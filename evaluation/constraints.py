@@ -38,6 +38,14 @@ NUMBER_MAX = 2**64 - 1
 # Our choice: the bytes of a compiled regular expression. In 2 MiB, \pL{1,100} has room, and the slowest known pattern
 # compiles in 0.3 seconds. In the 8 MiB of RE2, .{0,1000} 28 times takes 2 seconds.
 PATTERN_MEMORY = 2**21
+NOT_SHARED = r"\<, \> or \b{start}, nor &&, --, ~~ or [ in a class without a backslash before it"
+# The syntax that RE2 and the engine read in the same way: no \<, \> and \b{start}, which are borders of words in the
+# engine, and in a class no &&, --, ~~ and [, with which the engine combines classes.
+SHARED_SYNTAX = re.compile(
+    r"(?:\\Q.*?(?:\\E|\Z)|(?!\\b\{[a-z])\\[^<>Q]|[^\\[]"
+    r"|\[\^?+\]?+(?:\[:\^?\w+:\]|\\[^<>]|(?!&&|--|~~)[^]\\[])*+\])*+",
+    re.DOTALL,
+)
 
 
 class Constraint:
@@ -174,6 +182,8 @@ def matches_pattern(constraint: Constraint) -> Comparison:
     finally:
         # RE2 would keep 128 expressions of up to 2 MiB each.
         re2.purge()
+    if not SHARED_SYNTAX.fullmatch(constraint.value):
+        raise Malformed(f"value: must not contain {NOT_SHARED}. Applications read these in another way")
     return lambda found: pattern.search(found) is not None
 
 

@@ -132,6 +132,23 @@ def test_patterns_take_linear_time_and_are_not_kept():
     assert re2._Regexp._make.cache_info().currsize == 0  # pyright: ignore
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        (r"\\<a", r"\<a"),
+        (r"[[:alpha:]-]+$", "a-"),
+        (r"^[]a]$", "]"),
+        (r"^[^]a]$", "b"),
+        (r"^[\[\-\-&~]+$", "[-&~"),
+        (r"\Q\<[a&&b]\E", r"\<[a&&b]"),
+        (r"a&&b--c~~\[", "a&&b--c~~["),
+        (r"\bgold\b{1}", "gold"),
+    ],
+)
+def test_pattern_can_have_such_texts_where_the_engine_does_not_read_more_into_them(pattern: str, found: str) -> None:
+    assert satisfied(found, operator="REGEX", value=pattern)
+
+
 def test_lone_surrogate_in_a_pattern_counts_as_a_question_mark():
     assert satisfied("?", operator="REGEX", value="[\ud800]")
 

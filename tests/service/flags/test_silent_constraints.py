@@ -16,6 +16,24 @@ NO_VALUES = "constraints.0.values: must have at least one value"
 BIG = "constraints.0.value: must be a version with numbers of at most 9007199254740991, which all SDKs can compare"
 IN_QUOTES = 'must be a string: write the number in quotes, such as "5"'
 NO_PATTERN = "constraints.0.value: must be a regular expression of RE2. RE2 says: "
+NOT_SHARED = (
+    r"constraints.0.value: must not contain \<, \> or \b{start}, nor &&, --, ~~ or [ in a class without a backslash "
+    "before it. Applications read these in another way"
+)
+# The engine of the SDKs reads these as borders of words and as combinations of classes.
+OTHERWISE = (
+    r"\<gold",
+    r"gold\>",
+    r"^\b{start}gold",
+    "^[a-z&&[^g]]+$",
+    "[a-z--b]",
+    "[a~~b]",
+    "[a[b]]",
+    "[]a&&b]",
+    "[^]a[]",
+    r"[\>]",
+    "[]*-[^a]]",
+)
 NO_NETWORK = "constraints.0.values: must be IP addresses or networks such as 10.0.0.0/8"
 # Constraints, and the message that refuses each.
 SILENT: dict[str, tuple[dict[str, Any], str]] = {
@@ -33,6 +51,7 @@ SILENT: dict[str, tuple[dict[str, Any], str]] = {
     "empty pattern": ({"operator": "REGEX", "value": ""}, "constraints.0.value: is required with this operator"),
     "pattern": ({"operator": "REGEX", "value": "(?=a)"}, f"{NO_PATTERN}invalid perl operator: (?="),
     "large pattern": ({"operator": "REGEX", "value": ".{0,1000}" * 28}, f"{NO_PATTERN}pattern too large"),
+    **{pattern: ({"operator": "REGEX", "value": pattern}, NOT_SHARED) for pattern in OTHERWISE},
     "in no network": ({"operator": "IN_CIDR", "value": "10.0.0.0/8"}, NO_VALUES),
     "name": ({"operator": "IN_CIDR", "values": ["::1", "localhost"]}, f"{NO_NETWORK}, not 'localhost'"),
     "mask": ({"operator": "IN_CIDR", "values": ["10.0.0.0/255.0.0.0"]}, f"{NO_NETWORK}, not '10.0.0.0/255.0.0.0'"),
