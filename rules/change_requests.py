@@ -165,8 +165,7 @@ def add_changes(
     known = change_requests.list_changes(conn, draft["id"])
     if len(known) + len(changes) > MOST_CHANGES:
         raise BadRequest(f"A change request can have at most {MOST_CHANGES} changes.")
-    added = [new_change(conn, actor, project, environment, change) for change in changes]
-    refuse_repeats(known, added)
+    added = without_repeats(known, [new_change(conn, actor, project, environment, change) for change in changes])
     refuse_too_large([*known, *added])
     change_requests.insert_changes(conn, draft["id"], added)
     if was_sent(draft):
@@ -176,15 +175,16 @@ def add_changes(
 
 
 # Our choice: a repeat would change nothing, or fail when it is applied. The same strategy can be added twice.
-def refuse_repeats(known: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> None:
-    """Raise 409 if a new change is the same as the newest one of its action and subject."""
-    newest = dict[tuple[Any, ...], Any]()
+def without_repeats(known: Sequence[DictRow], added: Sequence[DictRow]) -> list[DictRow]:
+    """Return the new changes that are not the same as the one before of their action and subject."""
+    newest, kept = dict[tuple[Any, ...], Any](), list[DictRow]()
     for number, change in enumerate([*known, *added]):
         payload = load_payload(change["action"], change["payload"])
         subject = change["action"], change["flag_id"], change["segment_id"], id_of(payload)
-        if number >= len(known) and change["action"] != "addStrategy" and newest.get(subject, ...) == payload:
-            raise Conflict("The change request already contains this change.")
+        if number >= len(known) and (change["action"] == "addStrategy" or newest.get(subject, ...) != payload):
+            kept.append(change)
         newest[subject] = payload
+    return kept
 
 
 # Our choice: the base counts too, because each change of a flag with many variants has them all.

@@ -803,6 +803,7 @@ def propose_changes(story: Story) -> None:
     """Olga proposes changes of ice, which change nothing, and root decides."""
     here, path = "projects/pluto/environments/development/change-requests", "projects/pluto/change-requests"
     change: Json = {"feature": "ice", "action": "updateEnabled", "payload": {"enabled": False}}
+    no_variants = change | {"action": "patchVariant", "payload": {"variants": []}}
     on = {"changeRequestsEnabled": True, "requiredApprovals": 1}
     configured = event("change-request-configuration-updated", "pluto//development", data=on, preData=ANY)
     story.step("key", f"PUT {here}/config", on, configured)
@@ -814,7 +815,7 @@ def propose_changes(story: Story) -> None:
 
     def draft() -> Any:
         """The path of a request in review, and the paths of its changes."""
-        answer = step("olga", f"POST {here}", [change, change])
+        answer = step("olga", f"POST {here}", [change, no_variants])
         one = f"{path}/{answer['id']}"
         first = ["change-request-created", "change-added", "change-added", "change-request-sent-to-review"]
         step("olga", f"PUT {one}/state", {"state": "In review"}, *first)

@@ -21,7 +21,6 @@ class RampStep(Body):
         min=1,
         max=100,
         required=True,
-        error_messages={"null": "must be from 1 to 100"},
         description="Share of users, more than that of the step before.",
     )
     at = DateTime(description="When the step begins, after the step before. By default, now.")

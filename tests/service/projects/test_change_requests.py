@@ -192,20 +192,22 @@ def test_draft_has_at_most_100_changes_and_takes_all_or_none(team):
     assert fingerprint(team.world.conn) == before
 
 
-def test_change_that_the_draft_already_contains_is_409(team):
+def test_change_that_the_draft_already_contains_is_not_added_again(team):
     strategy = team.world.strategy(team.flags["one"], "production")
-    assert team.propose().status_code == 200
-    repeats = [
-        team.change(enabled=True, shouldActivateDisabledStrategies=False),
-        {"feature": "shop-one", "action": "deleteStrategy", "payload": {"id": strategy}},
-        {"feature": "shop-one", "action": "archiveFeature"},
-    ]
-    refused(team.propose(repeats[0]), 409, "ConflictError")
-    refused(team.propose(repeats[1], repeats[1]), 409, "ConflictError")
-    assert team.propose(*repeats[1:]).status_code == 200
-    assert "already contains" in refused(team.propose(repeats[2]), 409, "ConflictError")
+    delete = {"feature": "shop-one", "action": "deleteStrategy", "payload": {"id": strategy}}
+    archive = {"feature": "shop-one", "action": "archiveFeature"}
     add = {"feature": "shop-one", "action": "addStrategy", "payload": {"name": "default"}}
-    assert team.propose(add, add, team.change("two"), team.change(enabled=False), team.change()).status_code == 200
+
+    def actions(*proposed):
+        response = team.propose(*proposed)
+        assert response.status_code == 200
+        return [change["action"] for feature in response.json["features"] for change in feature["changes"]]
+
+    assert actions(team.change()) == ["updateEnabled"]
+    assert actions(team.change(enabled=True, shouldActivateDisabledStrategies=False)) == ["updateEnabled"]
+    assert actions(delete, delete, archive, archive) == ["updateEnabled", "deleteStrategy", "archiveFeature"]
+    assert actions(add, add)[3:] == ["addStrategy"] * 2
+    assert actions(team.change(enabled=False), team.change())[5:] == ["updateEnabled"] * 2
 
 
 def test_only_members_submit_where_the_project_is_protected(team, victor):
