@@ -22,7 +22,7 @@ WHITE = r"\s\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # sign and any number of digits, UTC for Z, and an offset without colon. A date alone is no date-time.
 DATE_TIME = re.compile(
     r"_([+-]\d+|\d{1,4})_-_(\d\d?)_-_(\d\d?)[Tt ]_(\d\d?)_:_(\d\d?)_:_(\d\d?)(?:\.(\d+))?_"
-    r"(?:[Zz]|[Uu][Tt][Cc]|([+\u2212-])(\d\d)[:WHITE]*([0-5]\d))_".replace("_", "[WHITE]*").replace("WHITE", WHITE),
+    r"(?:[Zz]|[Uu][Tt][Cc]|([+\u2212-])(\d\d)[:WHITE]*([0-5]\d))_".replace("_", "[WHITE]*+").replace("WHITE", WHITE),
     re.ASCII,
 )
 YEARS = range(-262143, 262143)  # of the engine
@@ -38,8 +38,8 @@ NUMBER_MAX = 2**64 - 1
 # Our choice: the bytes of a compiled regular expression. In 2 MiB, \pL{1,100} has room, and the slowest known pattern
 # compiles in 0.3 seconds. In the 8 MiB of RE2, .{0,1000} 28 times takes 2 seconds.
 PATTERN_MEMORY = 2**21
-NOT_SHARED = r"\<, \> or \b{start}, nor &&, --, ~~ or [ in a class without a backslash before it"
-# The syntax that RE2 and the engine read in the same way: no \<, \> and \b{start}, which are borders of words in the
+NOT_SHARED = r"\<, \> or \b{start}, or in a class an unescaped [, &&, -- or ~~"
+# The syntax that RE2 and the engine read in the same way: no \<, \> and \b{start}, which are word boundaries in the
 # engine, and in a class no &&, --, ~~ and [, with which the engine combines classes.
 SHARED_SYNTAX = re.compile(
     r"(?:\\Q.*?(?:\\E|\Z)|(?!\\b\{[a-z])\\[^<>Q]|[^\\[]"
@@ -183,7 +183,7 @@ def matches_pattern(constraint: Constraint) -> Comparison:
         # RE2 would keep 128 expressions of up to 2 MiB each.
         re2.purge()
     if not SHARED_SYNTAX.fullmatch(constraint.value):
-        raise Malformed(f"value: must not contain {NOT_SHARED}. Applications read these in another way")
+        raise Malformed(f"value: must not contain {NOT_SHARED}. SDKs read these differently")
     return lambda found: pattern.search(found) is not None
 
 

@@ -22,7 +22,7 @@ try:
     from operations.commands import program
     from serving import settings
 except ImportError as error:
-    advice = "Run make clean, then make install, or make install-embedded without a PostgreSQL of your own."
+    advice = "Run make install, or make install-embedded without a PostgreSQL of your own; if needed, make clean first."
     sys.exit(f"The packages cannot be loaded: {error}. {advice}")
 
 

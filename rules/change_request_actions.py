@@ -86,11 +86,6 @@ def load_payload(action: str, payload: Any) -> Any:
     return load_or_400(schema(), payload) if schema else None
 
 
-def id_of(payload: Any) -> Any:
-    """Return the id of the strategy or segment of a payload, or None."""
-    return payload.get("id") if isinstance(payload, dict) else None
-
-
 def new_change(conn: Connection, actor: Actor, project: str, environment: str, change: Mapping[str, Any]) -> Json:
     """Return the columns of a new change. Raise what its direct operation raises, but for permissions.
 
@@ -249,8 +244,8 @@ def change_of_segment(conn: Connection, actor: Actor, project: str, action: str,
         change_segment(conn, actor, segment, change)
 
 
-# Our choice: approvals do not count beyond the environment. The author needs SKIP_CHANGE_REQUEST there, and the one who
-# applies the change also the permission to make it directly.
+# Our choice: approvals do not count beyond the environment. The author and the person who applies the change need
+# SKIP_CHANGE_REQUEST there. The latter also needs the permission to make it directly.
 def refusal(
     conn: Connection, actor: Actor, project: str, environment: str, change: Change, *, applies: bool = True
 ) -> str | None:
@@ -265,12 +260,14 @@ def refusal(
         if "project" not in json.loads(segment) and not access.projects_permitting(conn, user_id, *direct):
             return f"A change of a segment of all projects needs the permission {direct[0]}."
         direct.append(PROJECT_PERMISSION)
-    reached = [
-        sorted({place[1] for place in access.list_protected(conn, user_id, **where, free=free) if place != here})
-        for free in (False, True)
-    ]
-    if reached[0]:
-        return LACKS_SKIP.format(", ".join(reached[0]))
-    if applies and reached[1] and not any(project in access.projects_permitting(conn, user_id, one) for one in direct):
-        return f"It also changes flags in {', '.join(reached[1])}. It needs the permission {' or '.join(direct)}."
-    return None
+
+    def reached(*, include_unprotected: bool) -> str:
+        found = access.list_protected(conn, user_id, **where, include_unprotected=include_unprotected)
+        return ", ".join(sorted({place[1] for place in found if place != here}))
+
+    if protected := reached(include_unprotected=False):
+        return LACKS_SKIP.format(protected)
+    if not applies or any(project in access.projects_permitting(conn, user_id, one) for one in direct):
+        return None
+    others = reached(include_unprotected=True)
+    return f"It also changes flags in {others}. It needs the permission {' or '.join(direct)}." if others else None

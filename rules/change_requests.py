@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict, Forbidden, NotFound
 
 from rules.access import SYSTEM, Actor, id_in_path
-from rules.change_request_actions import compare, id_of, load_payload, new_change
+from rules.change_request_actions import compare, load_payload, new_change
 from rules.projects import hold_project
 from sql import events
 from sql.database import Connection, as_json
@@ -176,14 +176,14 @@ def add_changes(
 
 # Our choice: a repeat would change nothing, or fail when it is applied. The same strategy can be added twice.
 def without_repeats(known: Sequence[DictRow], added: Sequence[DictRow]) -> list[DictRow]:
-    """Return the new changes that are not the same as the one before of their action and subject."""
+    """Return the new changes that differ from the last one of their flag or segment, and those that add a strategy."""
     newest, kept = dict[tuple[Any, ...], Any](), list[DictRow]()
     for number, change in enumerate([*known, *added]):
-        payload = load_payload(change["action"], change["payload"])
-        subject = change["action"], change["flag_id"], change["segment_id"], id_of(payload)
-        if number >= len(known) and (change["action"] == "addStrategy" or newest.get(subject, ...) != payload):
+        subject = change["flag_id"], change["segment_id"]
+        content = change["action"], load_payload(change["action"], change["payload"])
+        if number >= len(known) and (change["action"] == "addStrategy" or newest.get(subject) != content):
             kept.append(change)
-        newest[subject] = payload
+        newest[subject] = content
     return kept
 
 

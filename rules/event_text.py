@@ -152,10 +152,10 @@ class Change:
 def sentence(event: Mapping[str, Any]) -> list[Word]:
     """Return what happened, as the words after the name of the author."""
     words: list[Word] = []
-    sentence = SENTENCES.get(event["type"], "recorded {event_type}")
+    pattern = SENTENCES.get(event["type"], "recorded {event_type}")
     if event["type"] == "user-updated" and event["data"] == event["preData"]:
-        sentence = "set the password of the user {name}"
-    for text, name, _, _ in Formatter().parse(sentence):
+        pattern = "set the password of the user {name}"
+    for text, name, _, _ in Formatter().parse(pattern):
         words += [Word(text)] if text else []
         words += [named(event, name)] if name else []
     return words

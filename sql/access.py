@@ -244,7 +244,7 @@ LIST_PROTECTED: LiteralString = f"""
     SELECT project_id, environment
       FROM project_environments AS place
      WHERE (project_id = ANY(%(projects)s) OR (project_id, environment) IN (SELECT project_id, environment FROM used))
-       AND (%(free)s OR {NEEDS_REQUEST})
+       AND (%(include_unprotected)s OR {NEEDS_REQUEST})
      ORDER BY project_id, environment
 """
 
@@ -255,14 +255,14 @@ def list_protected(
     *,
     projects: Iterable[str] = (),
     segment: int | None = None,
-    free: bool = False,
+    include_unprotected: bool = False,
 ) -> list[tuple[str, str]]:
     """Return the project and environment of each place of projects, or a segment, with change requests for a user.
 
-    The places of a segment are those with strategies that have it. free: the places without change requests too.
+    The places of a segment are those with strategies that have it. include_unprotected: also those without them.
     """
-    params = {"user_id": user_id, "projects": list(projects), "segment": segment, "free": free}
-    found = rows(conn, LIST_PROTECTED, params)
+    params = {"user_id": user_id, "projects": list(projects), "segment": segment}
+    found = rows(conn, LIST_PROTECTED, {**params, "include_unprotected": include_unprotected})
     return [(row["project_id"], row["environment"]) for row in found]
 
 

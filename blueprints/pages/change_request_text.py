@@ -11,8 +11,8 @@ from rules.refusals import quantity
 from rules.strategy_parameters import changed_strategy
 
 Json = dict[str, Any]
-# What changes leave, by the flag or segment, the key of the base, and the id of the strategy or segment.
-Left = dict[tuple[str | None, str, Any], Any]
+# What changes result in, by the flag or segment, the key of the base, and the id of the strategy or segment.
+Results = dict[tuple[str | None, str, Any], Any]
 # What each change does, the key of its base, and what the present record and the payload become in the flag.
 TEXTS: dict[str, tuple[str, str, Callable[[Any, Any, Json], Any]]] = {
     "addStrategy": ("Add a strategy", "", changed_strategy),
@@ -50,32 +50,35 @@ def waits(request: Json, own: Collection[int]) -> str:
     }.get(request["state"], "")
 
 
-def effect(change: Json, flag: Json, left: Left) -> tuple[Any, Any]:
-    """Return what a change replaces after those before it, and with what. left: what they leave. It is updated."""
+def effect(change: Json, flag: Json, results: Results) -> tuple[Any, Any]:
+    """Return the values before and after a change. results: those of the changes before it. Its own is added."""
     payload = load_payload(change["action"], change["payload"])
     _, key, result = TEXTS[change["action"]]
     place = flag["name"], key, payload.pop("id", None) if isinstance(payload, dict) else None
-    before = left.get(place)
+    before = results.get(place)
     # A change of what an earlier one deletes is refused when it is applied.
     if before is None:
-        before = (change.get("base") or {}).get(key)
+        base = change.get("base") or {}
+        # Bases of older versions have no positions.
+        positions = {id: number for number, id in enumerate(base.get("strategyIds", ()))}
+        before = base.get(key, positions if key == "positions" else None)
     after = result(before, payload, flag)
     if key:
-        left[place] = after
+        results[place] = after
     return before, after
 
 
-def describe_change(change: Json, flag: Json, names: Mapping[int, str], left: Left) -> Json:
+def describe_change(change: Json, flag: Json, names: Mapping[int, str], results: Results) -> Json:
     """Return what a change does: a title, texts before and after it, and records for changes().
 
-    names: of segments. left: see effect(). Call it for the changes of a request in their order.
+    names: of segments. results: see effect(). Call it for the changes of a request in their order.
     """
     if change["action"] == "updateEnabled":
         payload = load_payload(change["action"], change["payload"])
         resumed = ", and resume the paused strategies" if payload["shouldActivateDisabledStrategies"] else ""
         return {"title": f"Switch {'on' if payload['enabled'] else 'off'}{resumed}", "preData": None, "data": None}
     title, key, _ = TEXTS[change["action"]]
-    before, after = effect(change, flag, left)
+    before, after = effect(change, flag, results)
     texts = [text_of(key, one, before, names) for one in (before, after)]
     if key == "strategy" and before and after and before["name"] == after["name"] == "flexibleRollout":
         # The sentence says the share.

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from blueprints.pages.change_request_text import TEXTS, Left, describe_change, effect, waits
+from blueprints.pages.change_request_text import TEXTS, Results, describe_change, effect, waits
 from blueprints.pages.events import names_of_people
 from blueprints.pages.lists import PAGE_SIZE, ListQuery
 from blueprints.pages.page import page, require_reader
@@ -41,16 +41,16 @@ def show_change_requests(project_id: str, *, is_open: bool = True) -> Response:
     return page("project/change_requests.html", project=project, found=found, feature=feature, **shown)
 
 
-def left_by_draft(conn: Connection, project: Mapping[str, Any], environment: str) -> Left:
+def results_of_draft(conn: Connection, project: Mapping[str, Any], environment: str) -> Results:
     """Return what the reader's own draft in an environment leaves. project: from read_project()."""
-    left = Left()
+    results = Results()
     for draft in project["drafts"]:
         rows = change_requests.list_changes(conn, draft["id"]) if draft["environment"] == environment else ()
         for change in rows:
             if change["action"] in TEXTS:
                 flag = {"name": change["feature_name"], "default_stickiness": project["defaultStickiness"]}
-                effect(change, flag, left)
-    return left
+                effect(change, flag, results)
+    return results
 
 
 def types_of(conn: Connection, project_id: str) -> dict[str, str]:
@@ -80,7 +80,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         people = names_of_people(conn, reader.actor)
         known = json.loads(segments.list_all(conn, reader.actor.viewer))["segments"]
     names = {one["id"]: one["name"] for one in known}
-    stickiness, left = {"default_stickiness": project["defaultStickiness"]}, Left()
+    stickiness, results = {"default_stickiness": project["defaultStickiness"]}, Results()
     subjects = [(True, one["name"], one["changes"], one.get("defaultChange")) for one in found["features"]]
     subjects += [(False, one["name"], [one], None) for one in found["segments"]]
     return page(
@@ -89,7 +89,7 @@ def show_change_request(project_id: str, change_request_id: str) -> Response:
         found=found,
         people=people,
         subjects=subjects,
-        text_of=lambda change, name: describe_change(change, stickiness | {"name": name}, names, left),
+        text_of=lambda change, name: describe_change(change, stickiness | {"name": name}, names, results),
         # People approve what they see.
         changes=partial(changes, whole=True),
         parts_of_reader=parts,

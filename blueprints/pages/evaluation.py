@@ -42,7 +42,7 @@ class Properties(Text):
             raise ValidationError(f"must have lines like plan: gold. This line is different: {wrong[0][:100]}")
         names = [line[0].strip() for line in lines]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValidationError(f"must name each field once. This one is there twice: {twice[:100]}")
+            raise ValidationError(f"must name each field once. Duplicate: {twice[:100]}")
         return {name.strip(): text.strip() for name, _, text in lines}
 
 

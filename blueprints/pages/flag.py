@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, current_app, redirect
 from werkzeug.wrappers import Response as Redirect
 
-from blueprints.pages.change_requests import left_by_draft
+from blueprints.pages.change_requests import results_of_draft
 from blueprints.pages.constraints import join
 from blueprints.pages.events import names_of_people
 from blueprints.pages.flag_text import Row, group_states, rows_of, state_of, useless
@@ -69,7 +69,7 @@ def show_flag(project_id: str, feature_name: str) -> Response | Redirect:
         context |= strategies_in_words(conn, reader, flag)
         context |= read_usage(conn, feature_name, reader.actor.viewer)
         drafts = [draft["environment"] for draft in context["project"]["drafts"]]
-        drafted = {name: left_by_draft(conn, context["project"], name) for name in drafts}
+        drafted = {name: results_of_draft(conn, context["project"], name) for name in drafts}
         requests = change_request_lists.list_of_flag(conn, project_id, feature_name)
 
     def permitted(permission: str) -> list[dict[str, Any]]:

@@ -69,9 +69,9 @@ def show_projects() -> Response:
 
 
 def recent_changes(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the newest events: at first CHANGES_OF_EACH of an author, and more of them if there is room.
+    """Return the newest events, at most CHANGES_OF_EACH per author unless there is room.
 
-    The last one of an author has the number of those that are left out before the end of the list as more.
+    more, in the last event of an author: how many of their events were left out.
     """
     number, first, others = Counter[str](), list[dict[str, Any]](), list[dict[str, Any]]()
     for event in events:

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, request
 from werkzeug.exceptions import BadRequest
 
-from blueprints.pages.change_requests import left_by_draft
+from blueprints.pages.change_requests import results_of_draft
 from blueprints.pages.constraints import MOST_VALUES, constraint_choices, describe, join
 from blueprints.pages.flag_text import Row, rows_of, without_effect
 from blueprints.pages.newest_change import STRATEGY, newest_change
@@ -66,7 +66,7 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
         every = strategies.get_list(conn, project_id, feature_name, environment) or abort(404, NO_STRATEGY)
         rows = rows_of(json.loads(every), {}, datetime.now(UTC))
         row = next((row for row in rows if strategy_id in row.ids), None) or abort(404, NO_STRATEGY)
-        drafted = left_by_draft(conn, project, environment).get((feature_name, "strategy", strategy_id)) or {}
+        drafted = results_of_draft(conn, project, environment).get((feature_name, "strategy", strategy_id)) or {}
         context = form_context(conn, reader, project, feature_name, environment, row.plan or row.strategy | drafted)
         context |= newest_change(
             conn, reader, found.version, STRATEGY, {"id": strategy_id}, feature=feature_name, environment=environment

@@ -63,8 +63,8 @@ def update_project_change_request_config(project_id: str, environment: str) -> R
 def add_proposed_changes(project_id: str, environment: str) -> Response:
     """Propose changes of flags and segments in an environment.
 
-    Adds one change, or each of an array, to the caller's draft in the environment. Other users do not see it. 409 if
-    the draft already contains the same change, except that a strategy can be added twice.
+    Adds one change, or each of an array, to the caller's draft in the environment. Other users do not see it. A
+    change that equals the last one of its flag or segment is not added again, but a strategy can be added twice.
     """
     with transaction() as conn:
         actor, user_id = require_user(conn, project=project_id)

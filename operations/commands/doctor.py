@@ -149,7 +149,7 @@ def service_finding(config: Config) -> Finding:
     except ConnectionRefusedError:
         advice = "Start the service, or set HOST and PORT to those of the running service."
         if last := start.kept_address(config):
-            advice += f" The one on this data folder was started last at {last}."
+            advice += f" The service of this data folder was started last at {last}."
         return WARN, "service", f"Nothing answers at {address}. {advice}"
     except (OSError, HTTPException) as error:
         return FAIL, "service", f"{address} does not respond: {error}. If the service runs, restart it."

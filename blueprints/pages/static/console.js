@@ -23,8 +23,7 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // The value of a control, or undefined if it is not sent.
 function valueOf(control) {
-  const { type: kind, empty } = control.dataset;
-  const text = control.value;
+  const { value: text, dataset: { type: kind, empty } } = control;
   const inList = { many: String, numbers: Number, objects: JSON.parse }[kind];
   if (control.type === "radio" && !control.checked) return undefined;
   if (inList) return control.type === "checkbox" && !control.checked ? [] : [inList(text)];
@@ -211,10 +210,11 @@ async function overtaken(form, page) {
   }
   const dialog = $("#changed");
   $(".what", dialog).replaceChildren($("#newest-change", page).content);
-  $("details", dialog)?.setAttribute("open", "");
+  for (const details of $$("details", dialog)) details.open = true;
   prepare(dialog);
   if (!await ask(dialog)) return dialog.returnValue === "see" && location.reload();
-  return send(form, form.dataset.ifMatch = same.dataset.ifMatch);
+  form.dataset.ifMatch = same.dataset.ifMatch;
+  return send(form, true);
 }
 
 // Show the result of a success.

@@ -207,7 +207,7 @@ def test_the_service_is_asked(with_settings):
 def test_service_on_another_port_of_this_data_folder_is_named(with_settings, tmp_path):
     (tmp_path / "address").write_text("http://127.0.0.1:4510\n")
     found = about(with_settings(DATA_DIR=str(tmp_path), PORT=1), "service")
-    assert found[2].endswith(" The one on this data folder was started last at http://127.0.0.1:4510.")
+    assert found[2].endswith(" The service of this data folder was started last at http://127.0.0.1:4510.")
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ BIG = "constraints.0.value: must be a version with numbers of at most 9007199254
 IN_QUOTES = 'must be a string: write the number in quotes, such as "5"'
 NO_PATTERN = "constraints.0.value: must be a regular expression of RE2. RE2 says: "
 NOT_SHARED = (
-    r"constraints.0.value: must not contain \<, \> or \b{start}, nor &&, --, ~~ or [ in a class without a backslash "
-    "before it. Applications read these in another way"
+    r"constraints.0.value: must not contain \<, \> or \b{start}, or in a class an unescaped [, &&, -- or ~~. "
+    "SDKs read these differently"
 )
-# The engine of the SDKs reads these as borders of words and as combinations of classes.
+# The engine of the SDKs reads these as word boundaries and as combinations of classes.
 OTHERWISE = (
     r"\<gold",
     r"gold\>",

@@ -203,7 +203,7 @@ def test_questions_before_deletions_name_what_else_goes(world: World, alice: Cal
     assert "1 API token. Open change requests in it are cancelled. You cannot undo it." in text
     assert question("/projects/shop/environments", "/environments/production").startswith("2 flags are on there.")
     assert "segments, change requests and roles" in question("/archived-projects", "/projects/old")
-    assert question(f"/admin/groups/{group}", f"/groups/{group}").startswith("1 member: they lose the root role")
+    assert question(f"/admin/groups/{group}", f"/groups/{group}").startswith("It has 1 member. They lose its root role")
 
 
 def test_applications_are_listed(world: World, alice: Caller) -> None:

@@ -45,7 +45,7 @@ def test_why_names_the_strategy_that_decides(world: World, victor: Caller) -> No
     assert (page.fields()["userId"], page.all(".//section")) == ("7", [])
     assert [control.get("name") for control in page.all(".//*[@autofocus]")] == ["properties"]
     page = open_page(victor, f"{why}&properties=country%3DSE%0Acountry%3DNO", 400)
-    assert page.texts(".//p[@id='wrong-properties']")[0].endswith("This one is there twice: country.")
+    assert page.texts(".//p[@id='wrong-properties']")[0].endswith("Duplicate: country.")
 
 
 def test_why_says_that_a_strategy_only_chooses_the_variant(world: World, victor: Caller) -> None:
