@@ -20,6 +20,7 @@ from sql.flags.environments import is_linked
 from sql.projects import change_request_lists, change_request_rights, change_requests
 from sql.projects import environments as project_environments
 
+NO_LINK = "The project has no such environment."
 PROTECTED = "Change requests are on in this environment of the project"
 
 
@@ -30,7 +31,7 @@ def configure(conn: Connection, actor: Actor, project_id: str, environment: str,
     """
     link = project_environments.lock_link(conn, project_id, environment)
     if link is None:
-        raise NotFound("The project has no such environment.")
+        raise NotFound(NO_LINK)
     before = link["required_approvals"]
     kept = 1 if before is None else before
     after = change.get("requiredApprovals", kept) if change["changeRequestsEnabled"] else None
@@ -159,7 +160,7 @@ def add_changes(
     hold_project(conn, project)
     draft = change_requests.lock_draft(conn, project, environment, user_id)
     if draft is None and not is_linked(conn, project, environment):
-        raise NotFound("The project has no such environment.")
+        raise NotFound(NO_LINK)
     if draft is None:
         raise Conflict(OFF.format(environment))
     known = change_requests.list_changes(conn, draft["id"])

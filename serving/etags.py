@@ -23,10 +23,11 @@ def is_named(given: ETags, etag: str) -> bool:
     return any(given.contains_weak(etag + suffix) for suffix in ("", "-gzip", "-br"))
 
 
-def refuse_changed(lock: Callable[[], object], unknown: str = "") -> None:
+def refuse_changed(lock: Callable[[], object], unknown: str | None) -> None:
     """Raise 412 if the request has an If-Match that does not name the version of the record. Call it before load().
 
-    lock: locks the record and returns it (a RecordText), or its version, or None for 404. unknown: the message of 404.
+    lock: locks the record and returns it (a RecordText), or its version, or None for 404.
+    unknown: the message of 404, or None if lock raises it.
     """
     # Our choice: 412 comes before 400. A body that was made for another version may be invalid only for that reason.
     if "If-Match" in request.headers:

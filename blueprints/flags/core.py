@@ -118,7 +118,7 @@ def update_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
-        refuse_changed(lambda: lock_flag(conn, project_id, feature_name)["version"])
+        refuse_changed(lambda: lock_flag(conn, project_id, feature_name)["version"], None)
         change = load(UpdateFlag(), lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
         flag = lock_flag(conn, project_id, feature_name)
         change = without_read_only(change, lambda: flag_records.get(conn, project_id, feature_name, actor.user_id))
@@ -137,7 +137,7 @@ def patch_flag(project_id: str, feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE", project=project_id)
-        refuse_changed(lambda: lock_flag(conn, project_id, feature_name)["version"])
+        refuse_changed(lambda: lock_flag(conn, project_id, feature_name)["version"], None)
         operations = load_many(FlagPatch())
         flag = lock_flag(conn, project_id, feature_name)
         change = or_400(lambda record: patched_flag(record, operations), flag["record"])

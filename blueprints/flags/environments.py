@@ -88,7 +88,7 @@ def copy_flag_environment(project_id: str, feature_name: str, environment: str) 
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         source = lock_source(conn, flag, copy.pop("from_"))
         refuse_changed(
-            lambda: content_version(read_sides(conn, source, flag), *sorted((source["environment"], environment)))
+            lambda: content_version(read_sides(conn, source, flag), *sorted((source["environment"], environment))), None
         )
         copy_environment(conn, actor, flag, source, copy)
         body = flag_environments.get(conn, project_id, feature_name, environment)

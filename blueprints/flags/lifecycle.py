@@ -28,7 +28,7 @@ def archive_flag(project_id: str, feature_name: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE", project=project_id, direct=True)
         flag = lock_flag(conn, project_id, feature_name)
-        refuse_changed(lambda: flag["version"])
+        refuse_changed(lambda: flag["version"], None)
         archive(conn, actor, [flag])
     return empty_response(202)
 
@@ -130,7 +130,7 @@ def delete_flag(feature_name: str) -> Response:
     """
     with transaction() as conn:
         actor, flag = lock_flag_anywhere(conn, feature_name, "DELETE_FEATURE")
-        refuse_changed(lambda: flag["version"])
+        refuse_changed(lambda: flag["version"], None)
         delete(conn, actor, [flag])
     return empty_response()
 

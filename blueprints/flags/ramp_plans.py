@@ -40,7 +40,7 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
         actor = require(conn, *permissions, project=project_id, environment=environment)
         plan = load(RampPlan())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        refuse_changed(lambda: find_strategy(conn, flag, plan.get("replaces", ""))["version"])
+        refuse_changed(lambda: find_strategy(conn, flag, plan.get("replaces", ""))["version"], None)
         create_plan(conn, actor, flag, plan)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)

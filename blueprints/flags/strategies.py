@@ -140,7 +140,7 @@ def delete_strategy(project_id: str, feature_name: str, environment: str, strate
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         strategy = find_strategy(conn, flag, strategy_id)
-        refuse_changed(lambda: strategy["version"])
+        refuse_changed(lambda: strategy["version"], None)
         remove_strategy(conn, actor, flag, strategy["record"])
     # Our choice: this is the only empty response with a Content-Type, because MCP servers check it.
     return json_response("")

@@ -54,7 +54,7 @@ def set_variants(project_id: str, feature_name: str, environment: str) -> Respon
         actor = require(conn, PERMISSION, project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
         [before] = variants.list_each(conn, [flag])
-        refuse_changed(lambda: content_version({"name": environment, "variants": before}, "name", "variants"))
+        refuse_changed(lambda: content_version({"name": environment, "variants": before}, "name", "variants"), None)
         after = or_400(balanced, load_many(Variant()))
         replace_variants(conn, actor, [(flag, before, after)])
         body = variants.get(conn, project_id, feature_name, environment)

@@ -75,7 +75,7 @@ def update_service_account(account_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        refuse_changed(lambda: content_version(lock(conn, account_id), "id", "name", "rootRole"))
+        refuse_changed(lambda: content_version(lock(conn, account_id), "id", "name", "rootRole"), None)
         change = load(UpdateServiceAccount(), lambda: service_accounts.get(conn, id_in_path(account_id)))
         before = lock(conn, account_id)
         change = without_read_only(change, lambda: service_accounts.get(conn, before["id"]))

@@ -208,7 +208,7 @@ def update_user(user_id: str) -> Response:
     with transaction() as conn, unique_or_409(users.TAKEN):
         actor = require(conn, "ADMIN")
         edited = "id", "name", "email", "rootRole"
-        refuse_changed(lambda: content_version(lock_user(conn, id_in_path(user_id))[0], *edited))
+        refuse_changed(lambda: content_version(lock_user(conn, id_in_path(user_id))[0], *edited), None)
         change = load(UpdateUser(), lambda: user_records.get(conn, id_in_path(user_id)))
         before, administrators = lock_user(conn, id_in_path(user_id))
         change = without_read_only(change, lambda: user_records.get(conn, before["id"]))

@@ -52,7 +52,8 @@ def update_project_change_request_config(project_id: str, environment: str) -> R
     """
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_CHANGE_REQUEST_WRITE", project=project_id)
-        refuse_changed(lambda: content_version(lock_link(conn, project_id, environment), "required_approvals"))
+        place = conn, project_id, environment
+        refuse_changed(lambda: content_version(lock_link(*place), "required_approvals"), rules.NO_LINK)
         change = load(UpdateChangeRequestEnvironmentConfig())
         rules.configure(conn, actor, project_id, environment, change)
     return empty_response(204)
@@ -204,7 +205,7 @@ def update_change_request_title(project_id: str, change_request_id: str) -> Resp
     with transaction() as conn:
         actor, _ = require_user(conn, project=project_id)
         request = rules.lock(conn, actor, project_id, change_request_id, "author")
-        refuse_changed(lambda: content_version(request["logged"], "id", "title"))
+        refuse_changed(lambda: content_version(request["logged"], "id", "title"), None)
         change = load(ChangeRequestTitle())
         rules.refuse_state(request, rules.OPEN, "be renamed")
         change_requests.update(conn, request | change)

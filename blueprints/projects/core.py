@@ -141,7 +141,7 @@ def update(project_id: str, schema: Body) -> Response:
     """Update the properties of a project that the body contains."""
     with transaction() as conn:
         actor = require(conn, *UPDATE_PERMISSIONS, project=project_id)
-        refuse_changed(lambda: lock_project(conn, project_id)["version"])
+        refuse_changed(lambda: lock_project(conn, project_id)["version"], None)
         payload = load(schema, lambda: (projects.lock(conn, project_id) or {}).get("logged"))
         before = lock_project(conn, project_id)["logged"]
         after = before | without_read_only(payload, lambda: read_record(conn, actor, project_id))

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from rules.access import require
-from rules.change_requests import PROTECTED, configure, refuse_protected
+from rules.change_requests import NO_LINK, PROTECTED, configure, refuse_protected
 from rules.instance_limits import unique_or_409
 from rules.projects import change_default_strategy
 from rules.refusals import Refusal
@@ -108,10 +108,10 @@ def set_default_strategy(project_id: str, environment: str) -> Response:
     with transaction() as conn:
         actor = require(conn, "UPDATE_PROJECT", "PROJECT_DEFAULT_STRATEGY_WRITE", project=project_id)
         place = conn, project_id, environment
-        refuse_changed(lambda: content_version(project_environments.lock_link(*place), "default_strategy"))
+        refuse_changed(lambda: content_version(project_environments.lock_link(*place), "default_strategy"), NO_LINK)
         payload = load(
             SetDefaultStrategy(), lambda: (project_environments.lock_link(*place) or {}).get("default_strategy")
         )
-        link = project_environments.lock_link(*place) or abort(404, "The project has no such environment.")
+        link = project_environments.lock_link(*place) or abort(404, NO_LINK)
         change_default_strategy(conn, actor, project_id, environment, link["default_strategy"], payload)
     return json_response(json_text(payload))

@@ -73,7 +73,7 @@ def delete_project(project_id: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "DELETE_PROJECT", project=project_id)
-        refuse_changed(lambda: lock_project(conn, project_id)["version"])
+        refuse_changed(lambda: lock_project(conn, project_id)["version"], None)
         lock_without_live_flags(conn, project_id)
         project_deletion.lock(conn, project_id)
         flags = flag_lifecycle.delete_archived(conn, project_id)

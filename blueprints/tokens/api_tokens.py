@@ -15,6 +15,8 @@ from validators.tokens.api_tokens import CreateApiToken, UpdateApiToken
 
 bp = Blueprint("api_tokens", __name__)
 
+UNKNOWN = "No API token has that secret."
+
 
 @bp.get("/api/admin/api-tokens")
 @operation(
@@ -85,7 +87,7 @@ def create_api_token() -> Response:
     record=None,
     body=UpdateApiToken,
     refuses=(400, 401, 403, 404, 415),
-    errors={404: Refusal("No token has that secret.", "No API token has that secret.")} | IF_SHOWN,
+    errors={404: Refusal("No token has that secret.", UNKNOWN)} | IF_SHOWN,
 )
 def update_api_token(api_token: str) -> Response:
     """Change the expiry or the origins of an API token.
@@ -97,9 +99,11 @@ def update_api_token(api_token: str) -> Response:
         # nothing about it.
         require(conn, *permissions("UPDATE"))
         known = api_tokens.lock_by_secret(conn, api_token)
-        refuse_changed(lambda: known and content_version(api_tokens.lock(conn, known["id"]), "tokenName", "origins"))
+        refuse_changed(
+            lambda: known and content_version(api_tokens.lock(conn, known["id"]), "tokenName", "origins"), UNKNOWN
+        )
         change = load(UpdateApiToken())
-        token = known or abort(404, "No API token has that secret.")
+        token = known or abort(404, UNKNOWN)
         actor = require(conn, permission("UPDATE", token["kind"]))
         update(conn, actor, token["id"], change)
     return empty_response()

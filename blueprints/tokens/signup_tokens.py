@@ -76,9 +76,11 @@ def update_signup_token(token: str) -> Response:
     """
     with transaction() as conn:
         actor = require(conn, "ADMIN")
-        refuse_changed(lambda: content_version(signup_tokens.lock(conn, token), "name", "expiresAt"))
+        refuse_changed(
+            lambda: content_version(signup_tokens.lock(conn, token), "name", "expiresAt"), UNKNOWN_TOKEN.message
+        )
         change = load(SignupTokenUpdate())
-        before = signup_tokens.lock(conn, token) or abort(404, "No signup token has that secret.")
+        before = signup_tokens.lock(conn, token) or abort(404, UNKNOWN_TOKEN.message)
         after = signup_tokens.update(conn, before | change)
         events.record_change(conn, Event("public-signup-token-updated", actor, data=after, pre_data=before))
         body = signup_tokens.get(conn, token, current_app.config["BASE_URL"])

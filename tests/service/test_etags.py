@@ -366,3 +366,18 @@ def test_title_of_a_change_request_that_was_changed_meanwhile_is_412(world):
     changed(put("Two"))
     page = open_page(author, f"/projects/shop/change-requests/{number}")
     assert put("Two").status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("invite-link/tokens/x", "No signup token has that secret."),
+        ("api-tokens/x", "No API token has that secret."),
+        ("projects/default/environments/x/default-strategy", "The project has no such environment."),
+        ("projects/default/environments/x/change-requests/config", "The project has no such environment."),
+    ],
+)
+def test_404_of_what_was_deleted_meanwhile_says_what_is_missing(alice, path, message):
+    method = "POST" if path.endswith("strategy") else "PUT"
+    answer = alice.request(method, f"/api/admin/{path}", json={}, headers={"If-Match": '"h0"'})
+    assert refused(answer, 404, "NotFoundError") == message
