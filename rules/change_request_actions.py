@@ -146,7 +146,7 @@ def apply_changes(conn: Connection, actor: Actor, project: str, environment: str
     lock(conn, project, environment, changes, read_state(conn, project, environment, changes))
     found, more = compare(conn, project, environment, changes)
     refuse_all(zip(changes, found, strict=True))
-    refuse_all((change, refusal(conn, actor, project, environment, change)) for change in changes)
+    refuse_unpermitted(conn, actor, project, environment, changes)
     author = replace(actor, is_admin=True, change_request_id=changes[0]["change_request_id"])
     for number, change in enumerate(changes, 1):
         # Our choice: what the whole request leaves decides whether a flag that loses its last strategy goes off.
@@ -158,6 +158,13 @@ def apply_changes(conn: Connection, actor: Actor, project: str, environment: str
             apply_change(conn, author, project, environment, change, payload, stays_on=stays_on, fills=fills)
         except HTTPException as error:
             refuse_all([(change, error.description)])
+
+
+def refuse_unpermitted(
+    conn: Connection, actor: Actor, project: str, environment: str, changes: Sequence[Change]
+) -> None:
+    """Raise 409 that names each change for which the actor lacks a permission beyond the environment."""
+    refuse_all((change, refusal(conn, actor, project, environment, change)) for change in changes)
 
 
 def refuse_all(found: Iterable[tuple[Change, str | None]]) -> None:

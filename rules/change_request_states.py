@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from werkzeug.exceptions import BadRequest, Conflict, Forbidden
 
 from rules.access import SYSTEM, Actor
-from rules.change_request_actions import apply_changes, conflicts
+from rules.change_request_actions import apply_changes, conflicts, refuse_unpermitted
 from rules.change_requests import EMPTY, OFF, OPEN, change_event, enter, event, require_part, review_again, was_sent
 from rules.refusals import quantity
 from sql import events
@@ -125,12 +125,15 @@ def refuse_unapproved(conn: Connection, request: DictRow) -> None:
 
 
 def schedule(conn: Connection, actor: Actor, request: DictRow, body: Body) -> None:
-    """Schedule a request, or give it another time."""
+    """Schedule a request, or give it another time. Raise 409 if it could not be applied now."""
     time, now = body["scheduledAt"], datetime.now(UTC)
     if not now < time <= now + timedelta(days=366):
         raise BadRequest("scheduledAt: must be in the future, and at most a year from now")
     if reason := conflict_of(conn, request):
         raise Conflict(reason)
+    refuse_unapproved(conn, request)
+    changes = change_requests.list_changes(conn, request["id"])
+    refuse_unpermitted(conn, actor, request["project_id"], request["environment"], changes)
     columns = {"scheduled_at": time, "scheduled_by_user_id": actor.user_id, "schedule_status": "pending"}
     data = {"scheduledAt": utc_text(time.isoformat())}
     enter(conn, actor, request, "Scheduled", "change-request-scheduled", data, **columns)

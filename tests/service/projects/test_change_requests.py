@@ -448,6 +448,19 @@ def test_request_with_a_conflict_is_not_scheduled(team):
     assert refused(answer, 409, "ConflictError") == "The flag is archived."
 
 
+def test_request_that_lacks_an_approval_or_a_permission_is_not_scheduled(team):
+    draft = team.propose({"feature": "shop-one", "action": "archiveFeature"}).json["id"]
+    team.move(draft, "In review", "Approved")
+
+    def schedule() -> str:
+        return refused(team.put(draft, "Scheduled", "applier", scheduledAt=later(hours=1)), 409, "ConflictError")
+
+    reach = "shop-one: It also changes flags in development. It needs the permission DELETE_FEATURE."
+    assert schedule() == reach
+    team.require(2)
+    assert schedule() == "2 approvals are needed, 1 counts."
+
+
 def test_environment_and_project_end_their_open_requests(team, alice):
     conn = team.world.conn
     conn.execute("UPDATE environments SET protected = false")
