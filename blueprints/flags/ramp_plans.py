@@ -47,7 +47,7 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
 
 
 @bp.delete(f"{BASE}/<strategy_id>")
-@operation(record="strategies", refuses=(401, 403, 404))
+@operation(record="strategies", refuses=(401, 403, 404), errors=IF_SHOWN)
 def delete_ramp_plan(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Delete a ramp plan.
 
@@ -56,6 +56,7 @@ def delete_ramp_plan(project_id: str, feature_name: str, environment: str, strat
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
+        refuse_changed(lambda: find_strategy(conn, flag, strategy_id)["version"], None)
         delete_plan(conn, actor, flag, strategy_id)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)

@@ -322,6 +322,24 @@ def test_deletion_of_a_strategy_that_was_changed_meanwhile_is_412(world, alice):
     assert delete().status_code == 200
 
 
+def test_deletion_of_a_plan_that_was_changed_meanwhile_is_412(world, alice):
+    world.flag("checkout")
+    plan = {"steps": [{"percent": 10}, {"percent": 20, "at": "2090-01-01T00:00:00Z"}]}
+    first, _ = alice.post(f"{FLAG}/environments/development/plan", json=plan).json
+
+    def delete() -> TestResponse:
+        [form] = page.all(".//form[@data-yes='Delete the strategy']")
+        headers = {"If-Match": f'"{form.get("data-if-match")}"'}
+        return alice.delete(form.get("data-path", ""), headers=headers)
+
+    page = open_page(alice, FLAG_PAGE)
+    pause = plan | {"replaces": first["id"], "disabled": True}
+    assert alice.post(f"{FLAG}/environments/development/plan", json=pause).status_code == 200
+    changed(delete())
+    page = open_page(alice, FLAG_PAGE)
+    assert delete().status_code == 200
+
+
 def test_plan_that_replaces_a_strategy_of_another_version_is_412(world, alice):
     strategy = world.strategy(world.flag("checkout"), name="flexibleRollout")
     [form] = open_page(alice, f"{FLAG_PAGE}/environments/development/strategies/{strategy}").all(".//form[@data-plan]")
