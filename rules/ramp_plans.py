@@ -52,6 +52,8 @@ class Plan:
     until: str | None
     # Whether that time is over. Then the plan is on for no user.
     ended: bool
+    # The records of the steps, by their ids.
+    records: Mapping[str, Json]
     # A strategy as the plan is now: the first step with the share of today, 0 after the end, and without the times.
     strategy: Json
 
@@ -109,7 +111,7 @@ def as_plan(strategies: Sequence[Json], now: str) -> Plan:
     others = [constraint for constraint in first["constraints"] if not is_time(constraint)]
     parameters = first["parameters"] | {"rollout": str(today.percent if today and not ended else 0)}
     strategy = first | {"constraints": others, "parameters": parameters}
-    return Plan(steps, today, left, until, ended, strategy)
+    return Plan(steps, today, left, until, ended, {one["id"]: one for one in strategies}, strategy)
 
 
 def times(strategy: Json, operator: str) -> list[str]:

@@ -1,16 +1,17 @@
 """Ramp plans: the share of users rises in steps, at given times."""
 
 from flask import Blueprint, Response
+from psycopg.rows import DictRow
 
 from rules.access import require
-from rules.ramp_plans import create_plan, delete_plan, skip_step, stop_plan
+from rules.ramp_plans import create_plan, delete_plan, read_plans, skip_step, stop_plan
 from rules.refusals import Refusal
 from rules.strategies import find_strategy, lock_in_environment
-from serving.etags import IF_SHOWN, refuse_changed
+from serving.etags import IF_SHOWN, content_version, refuse_changed
 from serving.operation import operation
 from serving.request_data import load
 from serving.responses import json_response
-from sql.database import transaction
+from sql.database import Connection, transaction
 from sql.flags import strategies
 from validators.flags.ramp_plans import RampPlan
 
@@ -40,7 +41,7 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
         actor = require(conn, *permissions, project=project_id, environment=environment)
         plan = load(RampPlan())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        refuse_changed(lambda: find_strategy(conn, flag, plan.get("replaces", ""))["version"], None)
+        refuse_changed(lambda: version(conn, flag, plan.get("replaces", "")), None)
         create_plan(conn, actor, flag, plan)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)
@@ -56,14 +57,14 @@ def delete_ramp_plan(project_id: str, feature_name: str, environment: str, strat
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        refuse_changed(lambda: find_strategy(conn, flag, strategy_id)["version"], None)
+        refuse_changed(lambda: version(conn, flag, strategy_id), None)
         delete_plan(conn, actor, flag, strategy_id)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)
 
 
 @bp.post(f"{BASE}/<strategy_id>/stop")
-@operation(record="strategies", refuses=(401, 403, 404, 409), errors=REACHED)
+@operation(record="strategies", refuses=(401, 403, 404, 409), errors=IF_SHOWN | REACHED)
 def stop_ramp_plan(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Stop a ramp plan.
 
@@ -72,13 +73,14 @@ def stop_ramp_plan(project_id: str, feature_name: str, environment: str, strateg
     with transaction() as conn:
         actor = require(conn, "DELETE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
+        refuse_changed(lambda: version(conn, flag, strategy_id), None)
         stop_plan(conn, actor, flag, strategy_id)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)
 
 
 @bp.post(f"{BASE}/<strategy_id>/skip")
-@operation(record="strategies", refuses=(401, 403, 404, 409), errors=REACHED)
+@operation(record="strategies", refuses=(401, 403, 404, 409), errors=IF_SHOWN | REACHED)
 def skip_ramp_plan_step(project_id: str, feature_name: str, environment: str, strategy_id: str) -> Response:
     """Skip to the next step of a ramp plan.
 
@@ -87,6 +89,13 @@ def skip_ramp_plan_step(project_id: str, feature_name: str, environment: str, st
     with transaction() as conn:
         actor = require(conn, "UPDATE_FEATURE_STRATEGY", project=project_id, environment=environment)
         flag = lock_in_environment(conn, project_id, feature_name, environment)
+        refuse_changed(lambda: version(conn, flag, strategy_id), None)
         skip_step(conn, actor, flag, strategy_id)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)
+
+
+def version(conn: Connection, flag: DictRow, strategy_id: str) -> object:
+    """Return the version of all steps of the plan with this step, or of another strategy. Raise 404 without it."""
+    plan = next((plan for plan in read_plans(conn, flag)[1] if strategy_id in plan.ids), None)
+    return content_version(plan.records, *plan.ids) if plan else find_strategy(conn, flag, strategy_id)["version"]

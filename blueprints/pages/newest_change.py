@@ -19,7 +19,7 @@ LIMIT = 50
 
 
 def newest_change(
-    conn: Connection, reader: Reader, etag: int, types: str, same: dict[str, Any], **filters: str
+    conn: Connection, reader: Reader, etag: object, types: str, same: dict[str, Any], **filters: str
 ) -> dict[str, Any]:
     """Return the ETag of a record for parts.match_etag(), and the newest event about it for layout.html.
 

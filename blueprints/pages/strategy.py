@@ -19,6 +19,7 @@ from rules.ramp_plans import NEW as EMPTY
 from rules.ramp_plans import Plan, steps_of
 from rules.strategies import NO_FLAG_THERE, NO_STRATEGY
 from rules.strategy_parameters import PERCENTAGE
+from serving.etags import content_version
 from serving.request_data import load
 from sql.catalog import context_fields, environments, segments, strategy_types
 from sql.database import Connection, connection
@@ -68,9 +69,10 @@ def show_strategy(project_id: str, feature_name: str, environment: str, strategy
         row = next((row for row in rows if strategy_id in row.ids), None) or abort(404, NO_STRATEGY)
         drafted = results_of_draft(conn, project, environment).get((feature_name, "strategy", strategy_id)) or {}
         context = form_context(conn, reader, project, feature_name, environment, row.plan or row.strategy | drafted)
-        context |= newest_change(
-            conn, reader, found.version, STRATEGY, {"id": strategy_id}, feature=feature_name, environment=environment
-        )
+        # The newest change of a plan can be one of any step.
+        etag = content_version(row.plan.records, *row.plan.ids) if row.plan else found.version
+        same = {} if row.plan else {"id": strategy_id}
+        context |= newest_change(conn, reader, etag, STRATEGY, same, feature=feature_name, environment=environment)
     warning = without_effect(strategy_id, context["strategy"], rows)
     shown = {"is_new": False, "is_drafted": drafted and not row.plan, "number": row.number, "warning": warning}
     return page("flag/strategy.html", **shown, **context)

@@ -1,5 +1,6 @@
 """The ETags of records, and changes with If-Match."""
 
+import json
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -349,6 +350,31 @@ def test_plan_that_replaces_a_strategy_of_another_version_is_412(world, alice):
     changed(alice.post(form.get("data-plan", ""), json=plan, headers=headers))
     assert alice.post(form.get("data-plan", ""), json=plan, headers={"If-Match": "*"}).status_code == 200
     refused(alice.post(form.get("data-plan", ""), json=plan | {"replaces": "no"}), 404, "NotFoundError")
+
+
+@pytest.mark.parametrize("act", ["Pause", "Skip", "Stop", "Delete", "form"])
+def test_plan_with_a_later_step_that_was_changed_meanwhile_is_412(world, alice, act):
+    world.flag("checkout")
+    points = [{"percent": 10}, *({"percent": year - 2000, "at": f"{year}-01-01T00:00:00Z"} for year in (2080, 2090))]
+    plan = alice.post(f"{FLAG}/environments/development/plan", json={"steps": points}).json
+    ends = {"Pause": "plan", "Skip": "/skip", "Stop": "/stop", "Delete": f"plan/{plan[0]['id']}"}
+    form_page = f"{FLAG_PAGE}/environments/development/strategies/{plan[0]['id']}"
+
+    def read() -> tuple[str, str, Any, dict[str, str]]:
+        found = open_page(alice, form_page if act == "form" else FLAG_PAGE).all(".//form[@data-if-match]")
+        if act == "form":
+            [form] = [one for one in found if "data-plan" in one.attrib]
+            sent = "POST", form.get("data-plan", ""), {"replaces": plan[0]["id"], "steps": points}
+        else:
+            form = next(one for one in found if one.get("data-path", "").endswith(ends[act]))
+            sent = form.get("data-send", ""), form.get("data-path", ""), json.loads(form.get("data-body", "null"))
+        return *sent, {"If-Match": f'"{form.get("data-if-match")}"'}
+
+    method, address, body, old = read()
+    assert alice.post(f"{FLAG}/environments/development/plan/{plan[0]['id']}/skip").status_code == 200
+    changed(alice.request(method, address, json=body, headers=old))
+    method, address, body, newest = read()
+    assert alice.request(method, address, json=body, headers=newest).status_code == 200
 
 
 def test_origins_of_a_token_that_was_changed_meanwhile_are_412(alice):
