@@ -17,6 +17,8 @@ from sql.projects import list as project_list
 from validators.insights import InsightsForm
 
 bp = Blueprint("insights", __name__)
+# Projects with a line. With 100, people cannot tell them apart, and the page takes 48 ms instead of 37.
+MOST_LINES = 50
 
 
 @bp.get("/insights")
@@ -30,7 +32,7 @@ def show_insights() -> Response:
         chosen, find = values["projects"], values["find"].strip().lower()
         # Our choice: with too many projects, those with the most flags are drawn.
         wanted = [row for row in projects if not chosen or row["id"] in chosen]
-        drawn = [row["id"] for row in sorted(wanted, key=lambda row: -row["flags"])[:MOST_PROJECTS]]
+        drawn = [row["id"] for row in sorted(wanted, key=lambda row: -row["flags"])[:MOST_LINES]]
         trends = None
         if filters.values is not None:
             days = (values["first_day"], values["last_day"])
@@ -46,6 +48,7 @@ def show_insights() -> Response:
         projects=sorted(listed, key=projects.index),
         total=len(projects),
         wanted=len(wanted),
+        most_lines=MOST_LINES,
         dirty=[row | {"dirty": dirty[row["id"]]} for row in wanted if row["id"] in dirty],
         chosen=chosen,
         plots=trends and plots_of(trends, {row["id"]: row["name"] for row in projects if row["id"] in drawn}),
