@@ -258,12 +258,6 @@ FORMS: dict[str, tuple[str, str, Any, Any]] = {
     "user": ("/admin/users", "/user-admin/1000", {"name": "Pia"}, {"name": "Mia"}),
     "service account": ("/admin/service-accounts", "/service-account/1001", {"name": "One"}, {"name": "Two"}),
     "tag type": ("/admin/tag-types", "/tag-types/simple", {"description": "One"}, {"description": "Two"}),
-    "signup token": (
-        "/admin/signup-tokens",
-        "/invite-link/tokens/",
-        {"expiresAt": "2090-01-01T00:00:00Z"},
-        {"expiresAt": "2091-01-01T00:00:00Z"},
-    ),
     "approvals": (
         "/projects/default/settings",
         "/projects/default/environments/production/change-requests/config",
@@ -294,8 +288,6 @@ def test_form_of_a_record_without_a_number_has_a_hash_of_what_it_shows(world, al
     world.conn.execute("UPDATE users SET id = 1001 WHERE username = 'bot'")
     flag = world.flag("checkout", enabled_in=("development",))
     world.strategy(flag)
-    new = {"name": "All", "expiresAt": "2089-01-01T00:00:00Z"}
-    assert alice.post("/api/admin/invite-link/tokens", json=new).status_code == 201
 
     def form() -> tuple[str, str, dict[str, str]]:
         found = next(one for one in open_page(alice, path).frame(".//form[@data-if-match]") if is_found(one, end))
@@ -415,7 +407,6 @@ def test_title_of_a_change_request_that_was_changed_meanwhile_is_412(world):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("invite-link/tokens/x", "No signup token has that secret."),
         ("api-tokens/x", "No API token has that secret."),
         ("projects/default/environments/x/default-strategy", "The project has no such environment."),
         ("projects/default/environments/x/change-requests/config", "The project has no such environment."),
