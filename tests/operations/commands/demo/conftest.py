@@ -21,7 +21,7 @@ def url(make_database, start):  # noqa: ARG001
     url = make_database()
     done = fill(url)
     assert (done.returncode, done.stderr) == (0, "")
-    summary = r"The demo is ready: 34 users, 9 projects, \d+ flags, \d+ events\."
+    summary = r"The demo is ready: 34 users, 8 projects, \d+ flags, \d+ events\."
     link = r"A signup link: http://127\.0\.0\.1:4242/new-user\?invite=[0-9a-f]{32}"
     assert re.fullmatch(rf"{summary} {link}\n", done.stdout)
     return url
