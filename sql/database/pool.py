@@ -191,9 +191,9 @@ class Database:
             try:
                 conn = pool.getconn(until - time.monotonic())
             except psycopg.OperationalError as error:
-                # Raise PoolTimeout if the pool is busy. _lent can be empty then, for a moment between two requests, so
-                # also check whether the database has responded.
-                if isinstance(error, PoolTimeout) and (self._lent or self.answered_at > began):
+                # Raise PoolTimeout if the pool is busy. A connection can be returned at this moment, so also check
+                # whether the database has responded.
+                if isinstance(error, PoolTimeout) and (len(self._lent) >= self.size or self.answered_at > began):
                     raise
                 raise DatabaseUnavailable(self._problem or "No connection could be opened in time.") from None
             self._lent.add(conn)

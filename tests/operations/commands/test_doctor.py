@@ -178,7 +178,7 @@ def test_stopped_schedules_are_named(line):
     assert found == (0, "warn", f"{problem}. Their pages say why.")
 
 
-def test_the_service_is_asked(with_settings):
+def test_the_service_is_asked(with_settings, tmp_path):
     statuses = [200, 503]
 
     class Handler(BaseHTTPRequestHandler):
@@ -190,7 +190,10 @@ def test_the_service_is_asked(with_settings):
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        line, address = with_settings(PORT=server.server_port), f"http://127.0.0.1:{server.server_port}"
+        line, address = (
+            with_settings(PORT=server.server_port, DATA_DIR=str(tmp_path)),
+            f"http://127.0.0.1:{server.server_port}",
+        )
         unhealthy = f"{address} answers /health with 503 instead of 200."
         for found in ((0, "ok", f"It responds at {address}."), (1, "FAIL", unhealthy)):
             asked = Thread(target=server.handle_request)
