@@ -41,7 +41,8 @@ def create_ramp_plan(project_id: str, feature_name: str, environment: str) -> Re
         actor = require(conn, *permissions, project=project_id, environment=environment)
         plan = load(RampPlan())
         flag = lock_in_environment(conn, project_id, feature_name, environment)
-        refuse_changed(lambda: version(conn, flag, plan.get("replaces", "")), None)
+        if replaced := plan.get("replaces"):
+            refuse_changed(lambda: version(conn, flag, replaced), None)
         create_plan(conn, actor, flag, plan)
         body = strategies.get_list(conn, project_id, feature_name, environment)
     return json_response(body)

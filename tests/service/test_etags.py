@@ -333,6 +333,13 @@ def test_deletion_of_a_plan_that_was_changed_meanwhile_is_412(world, alice):
     assert delete().status_code == 200
 
 
+def test_new_plan_ignores_if_match(world, alice):
+    world.flag("checkout")
+    plan = {"steps": [{"percent": 10}]}
+    response = alice.post(f"{FLAG}/environments/development/plan", json=plan, headers={"If-Match": '"1"'})
+    assert response.status_code == 200
+
+
 def test_plan_that_replaces_a_strategy_of_another_version_is_412(world, alice):
     strategy = world.strategy(world.flag("checkout"), name="flexibleRollout")
     [form] = open_page(alice, f"{FLAG_PAGE}/environments/development/strategies/{strategy}").all(".//form[@data-plan]")
