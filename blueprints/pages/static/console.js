@@ -18,7 +18,7 @@ const reach = (path, request) => fetch(path, request).catch(() => { throw Object
 const localText = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 // A text of the API or of a question, with its times in the zone of the reader.
-const withTimes = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => format.format(new Date(time)));
+const withTimes = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => isNaN(new Date(time)) ? time : format.format(new Date(time)));
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // The value of a control, or undefined if it is not sent.
@@ -76,13 +76,12 @@ function controlOf(form, path) {
 }
 
 // Show the message of a refusal beside the fields that it names, and the rest. While somebody types, not at the next fields of their row.
-function refuse(form, message, isTyping = false) {
+function refuse(form, message, isTyping = false, rest = []) {
   for (const problem of $$(".problem.sent", form)) problem.remove();
   for (const control of $$("[aria-invalid]", form)) {
     control.removeAttribute("aria-invalid");
     control.setAttribute("aria-describedby", control.hints);
   }
-  const rest = [];
   for (const part of message ? message.split(/; (?=[\w.]+: )/) : []) {
     const [, path, text] = part.match(/^([\w.]+): (.*)$/s) ?? [];
     const control = path && controlOf(form, path);
@@ -98,6 +97,7 @@ function refuse(form, message, isTyping = false) {
   }
   const text = isTyping ? "" : rest.join("; ");
   Object.assign($(".refusal", form), { textContent: text, hidden: !text });
+  if (text) form.closest(".menu")?.setAttribute("open", "");
   if (!isTyping) $("[aria-invalid]", form)?.focus();
 }
 
@@ -296,7 +296,6 @@ document.addEventListener("DOMContentLoaded", () => {
 // The palette: the server renders the results, and the newest answer wins. chosen: -1 until the results of the present text are there.
 let searching, chosen = -1;
 const results = () => $$("#found [role=option]");
-
 function choose(place, items = results()) {
   chosen = Math.max(0, Math.min(place, items.length - 1));
   for (const item of items) item.setAttribute("aria-selected", String(item === items[chosen]));
@@ -398,8 +397,9 @@ document.addEventListener("click", (event) => {
     if (add === "steps") schedule($$("[name=at]", list));
     notify(list);
   } else if ("remove" in button.dataset) {
-    const list = button.closest("[data-list]");
+    const [list, first] = [button.closest("[data-list]"), byId("first-step")];
     button.closest("[data-item]").remove();
+    if (first?.lowered && first.value === "10" && list.children.length === 1) notify(Object.assign(first, { value: 100, lowered: false }));
     notify(list);
   } else if (set) {
     notify(Object.assign(byId(same), { value: set }));
@@ -446,7 +446,7 @@ function showUTC(field) {
 
 // A new step is a week after the one before it, or tomorrow at 9. More than 100 % cannot follow, so the first step is 10 % then.
 function schedule(fields, first = byId("first-step")) {
-  if (first.value === "100") notify(Object.assign(first, { value: 10 }));
+  if (first.value === "100") notify(Object.assign(first, { value: 10, lowered: true }));
   const [field, before] = fields.reverse();
   const time = new Date(Date.parse(before?.value) || new Date().setHours(9, 0));
   field.value = localText(time.setDate(time.getDate() + (before ? 7 : 1)));

@@ -115,3 +115,25 @@ def test_question_about_what_has_changed_is_asked_again(demo: Service, demo_url:
     window.run("document.querySelector('#question button').click()")
     window.wait_for("return document.querySelector('.toast')?.innerText ?? ''", lambda text: "is deleted" in text)
     assert demo.request("GET", path, None, headers).status == 404
+
+
+@pytest.mark.slow
+def test_refusal_after_a_question_of_a_menu_can_be_seen(demo: Service, demo_url: str, window: Window) -> None:
+    headers = {"Authorization": ADMIN_KEY, "Content-Type": "application/json"}
+    strategies = f"{API}/environments/production/strategies"
+    # A text that looks like a time, and is none, is shown as it is.
+    constraint = {"contextName": "userId", "operator": "IN", "values": ["2026-99-99T00Z"]}
+    new = {"name": "default", "constraints": [constraint]}
+    path = f"{strategies}/{demo.request('POST', strategies, new, headers).json['id']}"
+    window.log_in(demo_url, ADMIN)
+    window.expect("status of 404")
+    window.visit("/projects/checkout/flags/checkout-one-page")
+    form = f"form[data-send=DELETE][data-path='{path}']"
+    # The menu closes, because the click on the question is outside of it.
+    window.run(f"document.querySelector({form!r}).closest('details').open = true")
+    window.run(f"document.querySelector({form!r}).requestSubmit()")
+    window.wait_for(QUESTION, lambda text: "2026-99-99T00Z" in text)
+    assert demo.request("DELETE", path, None, headers).status == 200
+    window.run("document.querySelector('#question button').click()")
+    refusal = f"return document.querySelector({form!r}).querySelector('.refusal').checkVisibility()"
+    window.wait_for(refusal, bool)

@@ -210,6 +210,7 @@ def test_a_ramp_plan_is_made_and_edited(demo: Service, reader: Window) -> None:
     )
     editor.says("On for 10 % of users. Then 50 % on")
     reader.run("document.querySelector('[data-list=steps] [data-remove]').click()")
+    editor.says("On for everybody")
     reader.type("Share of users in percent", "20", role="spinbutton")
     reader.click("button", "Add step")
     reader.click("button", "Add step")
