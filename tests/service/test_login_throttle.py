@@ -28,7 +28,7 @@ def end_waits(conn) -> None:
 def test_the_sixth_attempt_waits_for_known_and_unknown_names(world, stranger, conn):
     ada(world)
     since, stories = world.last_event_id(), []
-    for name in ("ada", "nobody", "ada@example.org", "nobody@example.org"):
+    for name in ("ada", "unknown", "ada@example.org", "unknown@example.org"):
         # Too long a password is a failure like any other.
         answers = [log_in(stranger, name, password) for password in ("x" * 73, *[WRONG] * 3)]
         assert known_of(conn, name) == (4, 0)
@@ -75,15 +75,15 @@ def test_retry_after_is_what_remains_of_the_wait(world, stranger, conn):
 def test_a_clock_that_was_set_back_locks_nobody_out(app, world, stranger, conn, monkeypatch):
     ada(world)
     blocked(conn, stranger, "ada")
-    blocked(conn, stranger, "nobody")
+    blocked(conn, stranger, "unknown")
     monkeypatch.setitem(app.config, "LOGIN_ATTEMPTS_PER_MINUTE", 6)
     later = "clock_timestamp() + interval '3 days'"
     conn.execute(f"UPDATE login_throttle SET last_failed_at = {later}, blocked_until = {later} + interval '900 s'")
     conn.execute(f"UPDATE login_addresses SET attempts = array_fill({later}, ARRAY[6])")
     assert log_in(stranger, "ada").status_code == 200
     # Another failure counts, and its wait is not longer than before.
-    assert fail(stranger, "nobody", 1) == [401]
-    assert known_of(conn, "nobody") == (6, 2)
+    assert fail(stranger, "unknown", 1) == [401]
+    assert known_of(conn, "unknown") == (6, 2)
 
 
 def test_the_right_password_after_the_wait_clears_the_failures(world, stranger, conn):
@@ -118,14 +118,14 @@ def test_attempts_during_the_wait_do_not_count_or_lengthen_the_wait(world, stran
 
 
 def test_blocked_names_are_refused_before_the_comparison(app, stranger, conn):
-    blocked(conn, stranger, "nobody")
+    blocked(conn, stranger, "unknown")
     hasher = app.extensions["passwords"]
     with ExitStack() as crowd:
         for _ in range(app.config["THREADS"] // 2):
             assert hasher._queue.acquire(blocking=False)
             crowd.callback(hasher._queue.release)
         refused(log_in(stranger, "somebody"), 503, "UnavailableError")
-        assert retry_after(log_in(stranger, "nobody")) >= 1
+        assert retry_after(log_in(stranger, "unknown")) >= 1
 
 
 def test_a_blocked_name_blocks_no_other(world, stranger, conn):
@@ -235,10 +235,10 @@ def test_the_minute_of_an_address_slides(app, world, stranger, conn, monkeypatch
 
 def test_an_attempt_that_waits_for_its_name_counts_for_the_address(app, stranger, conn, monkeypatch):
     monkeypatch.setitem(app.config, "LOGIN_ATTEMPTS_PER_MINUTE", 7)
-    blocked(conn, stranger, "nobody")
+    blocked(conn, stranger, "unknown")
     for _ in range(2):
-        assert retry_after(log_in(stranger, "nobody")) > 60
-    assert retry_after(log_in(stranger, "nobody")) <= 60
+        assert retry_after(log_in(stranger, "unknown")) > 60
+    assert retry_after(log_in(stranger, "unknown")) <= 60
 
 
 def test_an_address_has_thirty_looks_at_signup_tokens_a_minute(world, stranger, conn):
